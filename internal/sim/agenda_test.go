@@ -97,10 +97,10 @@ func (a *agenda) send(delays ...int64) {
 // about asks for something with some of what waits, counted from the oldest.
 func (a *agenda) about(k vhost.CommandKind, which ...int) {
 	s := &vhost.Selection{At: a.stamp().Wall + deadline.Instant(150)}
-	if q := a.live.scheduleOf("x0"); q != nil {
+	if q := a.live.ScheduleOf("x0"); q != nil {
 		for _, n := range which {
-			if there := q.seqs(); n < len(there) {
-				s.Scheduled = append(s.Scheduled, vhost.ScheduledID{Schedule: q.id, Number: uint64(there[n])})
+			if there := q.Seqs(); n < len(there) {
+				s.Scheduled = append(s.Scheduled, vhost.ScheduledID{Schedule: q.ID, Number: uint64(there[n])})
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -27,14 +28,14 @@ type step struct {
 	deliveries []int // of effects, those that hand something over
 	stored     []byte
 	remembered []byte
-	letters    []*entry // that no copy has died for yet
-	arrivals   []*entry // no letters, that nobody has published now, and that no scheduled one has fired for yet
-	moved      bool     // dead letters have arrived
-	structural bool     // queues, exchanges or bindings have changed
-	durable    bool     // one of these durably, before the answer
+	letters    []*ledger.Entry // that no copy has died for yet
+	arrivals   []*ledger.Entry // no letters, that nobody has published now, and that no scheduled one has fired for yet
+	moved      bool            // dead letters have arrived
+	structural bool            // queues, exchanges or bindings have changed
+	durable    bool            // one of these durably, before the answer
 	settling   []settling
-	over       []*entry                 // came back more often than their queue allows
-	back       map[*entry]bool          // came back
+	over       []*ledger.Entry          // came back more often than their queue allows
+	back       map[*ledger.Entry]bool   // came back
 	sent       []sent                   // by a job, or by hand
 	late       map[vhost.ChannelID]late // what is overdue
 	guilty     map[*consumer]bool       // that hold it
@@ -42,13 +43,13 @@ type step struct {
 }
 
 // view shows a queue as it is after the command; nil if it is gone by then.
-func (w *world) view(st *step, q *line) *vhost.QueueView {
-	v, known := st.views[q.name]
+func (w *world) view(st *step, q *ledger.Line) *vhost.QueueView {
+	v, known := st.views[q.Name]
 	if !known {
-		if now, ok := w.vhost.Reader().Queue(q.name); ok && now.ID == q.id {
+		if now, ok := w.vhost.Reader().Queue(q.Name); ok && now.ID == q.ID {
 			v = &now
 		}
-		st.views[q.name] = v
+		st.views[q.Name] = v
 	}
 	return v
 }
@@ -78,7 +79,7 @@ func (st *step) partial() bool {
 func (w *world) stepOf(s vhost.Stamp, c *vhost.Command, x expectation) *step {
 	return &step{
 		stamp: s, command: c, channel: w.channels[c.Channel], expected: x,
-		views: map[string]*vhost.QueueView{}, back: map[*entry]bool{},
+		views: map[string]*vhost.QueueView{}, back: map[*ledger.Entry]bool{},
 	}
 }
 
@@ -146,10 +147,12 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 	case vhost.Enqueued:
 		w.enqueued(st, f)
 	case vhost.Handed:
-		if e := w.about(f); e != nil && !e.off {
+		if e := w.about(f); e != nil && !e.Off {
 			d := w.handOver(st, e)
-			e.become(queue.Unacked)
-			e.holder = d
+			e.Become(queue.Unacked)
+			if d != nil {
+				e.Holder = d
+			}
 		}
 	case vhost.Returned:
 		if e := w.about(f); e != nil {
@@ -188,41 +191,41 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 	case vhost.JobProgressed:
 		w.jobProgressed(st, f)
 	case vhost.JobForgotten:
-		w.live.structure(f)
+		w.live.Structure(f)
 	case vhost.Configured:
 		w.checkConfigured(st, f)
-		w.live.structure(f)
+		w.live.Structure(f)
 	case vhost.QueueDeclared, vhost.QueueDeleted:
 		if f.Kind == vhost.QueueDeclared {
 			w.checkNumber(f)
 		}
-		if q := w.live.lines[f.Queue]; q != nil && q.kept != nil {
+		if q := w.live.Lines[f.Queue]; q != nil && q.Kept != nil {
 			w.closed(q)
 		} else if q != nil {
-			w.queueGone(st, q.name)
+			w.queueGone(st, q.Name)
 		}
-		w.live.structure(f)
+		w.live.Structure(f)
 		w.letOrphansGo(st)
 	}
 }
 
 // checkNumber makes sure that no held letter takes a new queue for one that has it.
 func (w *world) checkNumber(f *vhost.Fact) {
-	for q := range w.live.all() {
-		if q.counts[queue.Held] == 0 {
+	for q := range w.live.All() {
+		if q.Counts[queue.Held] == 0 {
 			continue
 		}
-		for _, e := range q.copies {
-			if e.state == queue.Held && slices.Contains(e.took, f.Queue) {
-				w.violate(Held, "message %d is held in %q, and a new queue gets the number %d of one that has it", e.message, q.name, f.Queue)
+		for _, e := range q.Copies {
+			if e.State == queue.Held && slices.Contains(e.Took, f.Queue) {
+				w.violate(Held, "message %d is held in %q, and a new queue gets the number %d of one that has it", e.Message, q.Name, f.Queue)
 			}
 		}
 	}
 }
 
 // about finds the copy that a fact is about.
-func (w *world) about(f *vhost.Fact) *entry {
-	e := w.live.find(f.Queue, f.Seq)
+func (w *world) about(f *vhost.Fact) *ledger.Entry {
+	e := w.live.Find(f.Queue, f.Seq)
 	if e == nil {
 		w.violate(Replay, "fact %d is about copy %d of queue %d, which is not there", f.Kind, f.Seq, f.Queue)
 	}
@@ -230,7 +233,7 @@ func (w *world) about(f *vhost.Fact) *entry {
 }
 
 // aboutAll finds the copies that a fact is about: of a whole chunk of a queue, those that are there.
-func (w *world) aboutAll(f *vhost.Fact) (all []*entry) {
+func (w *world) aboutAll(f *vhost.Fact) (all []*ledger.Entry) {
 	if f.N <= 1 {
 		if e := w.about(f); e != nil {
 			all = append(all, e)
@@ -238,7 +241,7 @@ func (w *world) aboutAll(f *vhost.Fact) (all []*entry) {
 		return all
 	}
 	for s := f.Seq; s < f.Seq+queue.Seq(f.N); s++ {
-		if e := w.live.find(f.Queue, s); e != nil {
+		if e := w.live.Find(f.Queue, s); e != nil {
 			all = append(all, e)
 		}
 	}
@@ -274,42 +277,42 @@ func (w *world) enqueued(st *step, f *vhost.Fact) {
 		at = st.stamp.Index
 	}
 	e := w.entryOf(f, at, f.Durable)
-	q := w.live.line(f.Queue)
-	m := w.messages[e.message]
+	q := w.live.Line(f.Queue)
+	m := w.messages[e.Message]
 	switch {
 	case q == nil:
-		w.violate(Moves, "message %d went into queue %d, which is not there", e.message, f.Queue)
+		w.violate(Moves, "message %d went into queue %d, which is not there", e.Message, f.Queue)
 		return
 	case m == nil:
-		w.violate(Readable, "a copy in %q of message %d, which nobody has published", q.name, e.message)
+		w.violate(Readable, "a copy in %q of message %d, which nobody has published", q.Name, e.Message)
 		return
-	case e.seq < q.last[laneOf(e.seq)]:
-		w.violate(Order, "message %d in %q has number %d, and %d was given before", e.message, q.name, e.seq, q.last[laneOf(e.seq)])
-	case f.Durable && !q.durable:
-		w.violate(Replay, "a durable copy in %q, which is not", q.name)
+	case e.Seq < q.Last[ledger.LaneOf(e.Seq)]:
+		w.violate(Order, "message %d in %q has number %d, and %d was given before", e.Message, q.Name, e.Seq, q.Last[ledger.LaneOf(e.Seq)])
+	case f.Durable && !q.Durable:
+		w.violate(Replay, "a durable copy in %q, which is not", q.Name)
 	}
-	if f.Durable && ref.Index < st.stamp.Index && !w.continues(st) && !w.live.keeps(ref) {
-		w.violate(Replay, "message %d in %q is in the log, and its record in batch %d is kept for transient copies alone", e.message, q.name, ref.Index)
+	if f.Durable && ref.Index < st.stamp.Index && !w.continues(st) && !w.live.Keeps(ref) {
+		w.violate(Replay, "message %d in %q is in the log, and its record in batch %d is kept for transient copies alone", e.Message, q.Name, ref.Index)
 	}
-	w.live.add(f.Queue, e)
+	w.live.Add(f.Queue, e)
 	publishes := st.publishes()
 	switch {
-	case f.Queue == shelfID:
+	case f.Queue == ledger.ShelfID:
 		w.shelved(st, e)
-	case q.kept != nil:
+	case q.Kept != nil:
 		w.postponed(st, e, m)
 	default:
 		w.checkDeadline(st, e, m)
 		w.checkLane(e, m)
-		if !publishes && !e.letter {
+		if !publishes && !e.Letter {
 			st.arrivals = append(st.arrivals, e)
 		}
 	}
-	if f.Durable && !e.letter && publishes {
+	if f.Durable && !e.Letter && publishes {
 		m.durableAt = st.batch
 	}
-	if e.letter {
-		w.note("letter of message %d in %q, number %d: %v", e.message, q.name, e.seq, e.deaths)
+	if e.Letter {
+		w.note("letter of message %d in %q, number %d: %v", e.Message, q.Name, e.Seq, e.Deaths)
 		st.letters, st.moved = append(st.letters, e), true
 	}
 }
@@ -347,27 +350,27 @@ func (w *world) remember(st *step, at storage.Ref) {
 }
 
 // ended checks how a copy ends, and forgets it.
-func (w *world) ended(st *step, e *entry, cause vhost.Cause) {
+func (w *world) ended(st *step, e *ledger.Entry, cause vhost.Cause) {
 	w.result.Ended[cause]++
-	e.cause = cause
-	if e.line.kept != nil {
+	e.Cause = cause
+	if e.Line.Kept != nil {
 		w.off(st, e)
-		w.live.remove(e)
+		w.live.Remove(e)
 		return
 	}
 	switch cause {
 	case vhost.Acked:
-		if e.state != queue.Unacked {
+		if e.State != queue.Unacked {
 			w.handOver(st, e)
 		}
 	case vhost.GonePurged:
-		if e.state == queue.Unacked && !e.off {
-			w.violate(Answers, "message %d of %q was purged while somebody had it", e.message, e.line.name)
+		if e.State == queue.Unacked && !e.Off {
+			w.violate(Answers, "message %d of %q was purged while somebody had it", e.Message, e.Line.Name)
 		}
-		if e.line == w.live.shelf && st.ticks() {
+		if e.Line == w.live.Shelf && st.ticks() {
 			w.sendsBack(st, e)
-		} else if e.line == w.live.shelf && st.command.Kind != vhost.Discard {
-			w.violate(Shelf, "letter %d of message %d was discarded, and nobody asked for that", e.seq+1, e.message)
+		} else if e.Line == w.live.Shelf && st.command.Kind != vhost.Discard {
+			w.violate(Shelf, "letter %d of message %d was discarded, and nobody asked for that", e.Seq+1, e.Message)
 		}
 	case vhost.GoneShelf:
 		w.checkEvicted(st, e)
@@ -390,10 +393,10 @@ func (w *world) ended(st *step, e *entry, cause vhost.Cause) {
 		w.cameBack(e)
 		w.moved(st, e, cause)
 	}
-	if e.holder != nil {
-		e.holder.letGo()
+	if e.Holder != nil {
+		holderOf(e).letGo()
 	}
-	w.live.remove(e)
+	w.live.Remove(e)
 }
 
 // effect checks one, when it is made.
@@ -415,9 +418,9 @@ func (w *world) effect(st *step, e *vhost.Effect) {
 			ch.dead = true
 		}
 	case vhost.DeliverNone:
-		q := w.live.lines[w.queueID(st.command.Definition.Name, ch)]
-		if q != nil && q.ready() > 0 && !st.moved {
-			w.violate(Order, "a get on %q found nothing, %d are ready", q.name, q.ready())
+		q := w.live.Lines[w.queueID(st.command.Definition.Name, ch)]
+		if q != nil && q.Ready() > 0 && !st.moved {
+			w.violate(Order, "a get on %q found nothing, %d are ready", q.Name, q.Ready())
 		}
 	case vhost.Cancelled:
 		if ch != nil {

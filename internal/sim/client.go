@@ -7,6 +7,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -65,7 +66,15 @@ type delivery struct {
 	shown    bool
 	orphan   bool             // its queue is gone
 	due      deadline.Instant // at which it is taken back, 0: never
-	entry    *entry
+	entry    *ledger.Entry
+}
+
+func (d *delivery) Orphaned() { d.orphan = true }
+
+// holderOf is the delivery by which a client holds a copy.
+func holderOf(e *ledger.Entry) *delivery {
+	d, _ := e.Holder.(*delivery)
+	return d
 }
 
 // waiting is an effect on its way, with what it must turn out to say.
@@ -73,7 +82,7 @@ type waiting struct {
 	effect   vhost.Effect
 	delivery *delivery // nil without acks
 	message  uint64
-	deaths   []death
+	deaths   []ledger.Death
 	of       vhost.ScheduledID // an answer
 	acquired int64             // x-acquired-count
 	counted  int64             // x-delivery-count
@@ -169,7 +178,7 @@ func (w *world) checkContent(d *vhost.Delivered, x *waiting, where string) {
 func (w *world) checkHeaders(view *vhost.View, dialect vhost.Dialect, x *waiting, where string) {
 	want := slices.Clone(x.deaths)
 	for i := range want {
-		want[i].reason = speak(want[i].reason, dialect)
+		want[i].Reason = ledger.Speak(want[i].Reason, dialect)
 	}
 	p, err := amqp.ParseProperties(view.Properties)
 	if err != nil {
@@ -181,7 +190,7 @@ func (w *world) checkHeaders(view *vhost.View, dialect vhost.Dialect, x *waiting
 	}
 	told := int64(0)
 	if dialect&vhost.DialectTotal != 0 {
-		told = total(x.deaths)
+		told = ledger.Total(x.deaths)
 	}
 	for _, c := range [...]struct {
 		name    string
@@ -275,25 +284,25 @@ func (d *delivery) letGo() {
 }
 
 // deathsOf reads x-death.
-func deathsOf(properties []byte) []death {
+func deathsOf(properties []byte) []ledger.Death {
 	p, err := amqp.ParseProperties(properties)
 	if err != nil {
-		return []death{{queue: err.Error()}}
+		return []ledger.Death{{Queue: err.Error()}}
 	}
 	return deathsIn(p.Headers)
 }
 
-func deathsIn(headers amqp.Table) []death {
+func deathsIn(headers amqp.Table) []ledger.Death {
 	list, ok := headers.Get("x-death")
 	if !ok {
 		return nil
 	}
-	var all []death
+	var all []ledger.Death
 	for _, v := range list.Array {
 		name, _ := v.Table.Get("queue")
 		reason, _ := v.Table.Get("reason")
 		count, _ := v.Table.Get("count")
-		all = append(all, death{name.Str, reason.Str, count.Int})
+		all = append(all, ledger.Death{Queue: name.Str, Reason: reason.Str, Count: count.Int})
 	}
 	return all
 }

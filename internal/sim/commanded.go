@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -34,11 +35,11 @@ func (w *world) checkCommanded(st *step) {
 			want = said
 		} else if e != nil {
 			want, after[id] = w.done(st, e)
-			if e.durable && want != "unknown" && got.After < st.stamp.Index {
+			if e.Durable && want != "unknown" && got.After < st.stamp.Index {
 				w.violate(Release, "the answer for %s waits for batch %d, what it tells is in %d", id, got.After, st.stamp.Index)
 			}
 		}
-		dissolved := w.live.lines[id.Schedule] == nil && got.Name == "unknown"
+		dissolved := w.live.Lines[id.Schedule] == nil && got.Name == "unknown"
 		if got.Tag != id.Number || got.Name != want && !dissolved {
 			w.violate(Schedule, "message %s: the answer is %q for %d, expected %q", id, got.Name, got.Tag, want)
 		}
@@ -47,29 +48,29 @@ func (w *world) checkCommanded(st *step) {
 
 // done makes sure that a command has done what it says with a message that waited. It returns how it must have
 // answered, and how it must answer if it names the message a second time.
-func (w *world) done(st *step, e *entry) (want, again string) {
-	scheduled, ok := e.line.kept != nil, true
+func (w *world) done(st *step, e *ledger.Entry) (want, again string) {
+	scheduled, ok := e.Line.Kept != nil, true
 	switch st.command.Kind {
 	case vhost.Unschedule:
 		if want, again = "unknown", "unknown"; scheduled {
-			want, again, ok = "cancelled", "cancelled", e.cause == vhost.Unscheduled
+			want, again, ok = "cancelled", "cancelled", e.Cause == vhost.Unscheduled
 		}
 	case vhost.Reschedule:
-		want, again, ok = "rescheduled", "rescheduled", e.until == st.instant()
+		want, again, ok = "rescheduled", "rescheduled", e.Until == st.instant()
 	case vhost.FireNow:
-		if want, again, ok = "fired", "unknown", e.cause != 0 || e.state != queue.Waiting; scheduled {
-			again, ok = "already_fired", e.cause != 0
+		if want, again, ok = "fired", "unknown", e.Cause != 0 || e.State != queue.Waiting; scheduled {
+			again, ok = "already_fired", e.Cause != 0
 		}
 	}
 	if !ok {
-		w.violate(Schedule, "message %d of %q was to be %s, and is not: it ended as %q, state %d, until %d", e.message, e.line.name, want, e.cause, e.state, e.until)
+		w.violate(Schedule, "message %d of %q was to be %s, and is not: it ended as %q, state %d, until %d", e.Message, e.Line.Name, want, e.Cause, e.State, e.Until)
 	}
 	return want, again
 }
 
 // hear notes what a client was told of a scheduled message: that stays true.
 func (w *world) hear(id vhost.ScheduledID, e *vhost.Effect) {
-	if q := w.live.lines[id.Schedule]; q == nil || q.kept == nil {
+	if q := w.live.Lines[id.Schedule]; q == nil || q.Kept == nil {
 		return
 	}
 	switch e.Name {
@@ -84,24 +85,24 @@ func (w *world) hear(id vhost.ScheduledID, e *vhost.Effect) {
 // machine remembers what the log says.
 func (w *world) checkRecalled() {
 	for id, told := range w.told {
-		if q := w.base.lines[id.Schedule]; q == nil || q.kept == nil {
+		if q := w.base.Lines[id.Schedule]; q == nil || q.Kept == nil {
 			continue
 		}
-		if e, gone := w.base.waits(id); e != nil || gone != told && gone != "unknown" {
+		if e, gone := w.base.Waits(id); e != nil || gone != told && gone != "unknown" {
 			w.violate(Schedule, "message %s was %s, says an answer, and is %q after a restart; it waits: %t", id, told, gone, e != nil)
 		}
 	}
-	for q := range w.base.all() {
-		if q.kept == nil {
+	for q := range w.base.All() {
+		if q.Kept == nil {
 			continue
 		}
-		for s := queue.Seq(0); s <= q.last[0]; s++ {
-			if q.copies[s] != nil {
+		for s := queue.Seq(0); s <= q.Last[0]; s++ {
+			if q.Copies[s] != nil {
 				continue
 			}
-			id, got := vhost.ScheduledID{Schedule: q.id, Number: uint64(s)}, ""
+			id, got := vhost.ScheduledID{Schedule: q.ID, Number: uint64(s)}, ""
 			w.look(func() { _, _, _, got = w.vhost.Reader().ScheduledAt(id) })
-			if want := q.outcome(s); got != want {
+			if want := q.Outcome(s); got != want {
 				w.violate(Schedule, "message %s is %q after a restart, expected %q", id, got, want)
 			}
 		}

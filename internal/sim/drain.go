@@ -5,6 +5,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -81,7 +82,7 @@ func (w *world) underWay() (n int) {
 
 // undrained reports whether queues, or letters of the shelf, are left.
 func (w *world) undrained() bool {
-	return w.live.queues()+w.live.scheduled()+len(w.live.shelf.copies)+len(w.pending) > 0
+	return w.live.Queues()+w.live.Scheduled()+len(w.live.Shelf.Copies)+len(w.pending) > 0
 }
 
 // take has a client take some messages out of a queue and ack them, and delete it once it is short.
@@ -99,34 +100,34 @@ func (w *world) take() {
 			w.decide(c)
 		}
 	}
-	if there := w.live.shelf.seqs(); len(there) > 0 {
+	if there := w.live.Shelf.Seqs(); len(there) > 0 {
 		s := &vhost.Selection{}
 		for _, seq := range there[:min(len(there), 50)] {
 			s.IDs = append(s.IDs, uint64(seq)+1)
 		}
 		ask(vhost.Command{Kind: vhost.Discard, Selection: s})
 	}
-	for q := range w.live.all() {
-		if q.id == shelfID {
+	for q := range w.live.All() {
+		if q.ID == ledger.ShelfID {
 			return
 		}
-		if q.kept != nil {
-			if len(q.copies) > 0 {
-				ask(vhost.Command{Kind: vhost.PurgeSchedule, Definition: &vhost.Definition{Name: q.name}})
+		if q.Kept != nil {
+			if len(q.Copies) > 0 {
+				ask(vhost.Command{Kind: vhost.PurgeSchedule, Definition: &vhost.Definition{Name: q.Name}})
 			}
 			continue
 		}
 		// it lets nobody get
-		if view, ok := w.vhost.Reader().Queue(q.name); ok && view.Settings.SingleActive && view.Type == "quorum" {
-			ask(vhost.Command{Kind: vhost.DeleteQueue, Definition: &vhost.Definition{Name: q.name}})
+		if view, ok := w.vhost.Reader().Queue(q.Name); ok && view.Settings.SingleActive && view.Type == "quorum" {
+			ask(vhost.Command{Kind: vhost.DeleteQueue, Definition: &vhost.Definition{Name: q.Name}})
 			break
 		}
-		for range min(q.counts[queue.Ready], 20) {
-			ask(vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: q.name}})
+		for range min(q.Counts[queue.Ready], 20) {
+			ask(vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: q.Name}})
 		}
 		ask(vhost.Command{Kind: vhost.Ack, Multiple: true})
-		if q.counts[queue.Ready] < 20 {
-			ask(vhost.Command{Kind: vhost.DeleteQueue, Definition: &vhost.Definition{Name: q.name}})
+		if q.Counts[queue.Ready] < 20 {
+			ask(vhost.Command{Kind: vhost.DeleteQueue, Definition: &vhost.Definition{Name: q.Name}})
 		}
 		break
 	}

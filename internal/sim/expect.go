@@ -4,23 +4,24 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // expectation is what a command must lead to, worked out before it is stepped.
 type expectation struct {
-	targets []vhost.QueueID   // of a publish, that take it
-	keepers []string          // delayed exchanges that keep it
-	invalid bool              // it must be refused: its delay is none
-	refused bool              // a queue keeps it out
-	unsure  bool              // a letter of the one it keeps out may change what the others do
-	ready   uint64            // in the queue that is declared, purged or deleted
-	known   bool              // that queue is there
-	shelf   map[uint64]*entry // letters that a command names
-	waiting []*entry          // messages that it names, nil: nothing waits there
-	gone    []string          // what became of these
-	named   *entry            // the message that is sent anew
+	targets []vhost.QueueID          // of a publish, that take it
+	keepers []string                 // delayed exchanges that keep it
+	invalid bool                     // it must be refused: its delay is none
+	refused bool                     // a queue keeps it out
+	unsure  bool                     // a letter of the one it keeps out may change what the others do
+	ready   uint64                   // in the queue that is declared, purged or deleted
+	known   bool                     // that queue is there
+	shelf   map[uint64]*ledger.Entry // letters that a command names
+	waiting []*ledger.Entry          // messages that it names, nil: nothing waits there
+	gone    []string                 // what became of these
+	named   *ledger.Entry            // the message that is sent anew
 }
 
 // foresee works out where a publish goes and whom it finds full, and what answers must count.
@@ -30,30 +31,30 @@ func (w *world) foresee(c *vhost.Command) (x expectation) {
 		if c.Kind == vhost.DeclareQueue && c.Definition.Name == "" {
 			return x // a new one
 		}
-		if q := w.live.lines[w.queueID(c.Definition.Name, w.channels[c.Channel])]; q != nil {
-			x.ready, x.known = uint64(q.ready()), true
+		if q := w.live.Lines[w.queueID(c.Definition.Name, w.channels[c.Channel])]; q != nil {
+			x.ready, x.known = uint64(q.Ready()), true
 			if c.Kind == vhost.PurgeQueue {
-				for _, e := range q.copies {
-					x.known = x.known && !e.off // it goes, too, unless it is about to die
+				for _, e := range q.Copies {
+					x.known = x.known && !e.Off // it goes, too, unless it is about to die
 				}
-				x.ready += uint64(q.counts[queue.Waiting] + q.counts[queue.Held])
+				x.ready += uint64(q.Counts[queue.Waiting] + q.Counts[queue.Held])
 			}
 		}
 	case vhost.Republish, vhost.Discard:
-		x.shelf = map[uint64]*entry{}
+		x.shelf = map[uint64]*ledger.Entry{}
 		for _, id := range c.Selection.IDs {
-			x.shelf[id] = w.live.find(shelfID, queue.Seq(id-1))
+			x.shelf[id] = w.live.Find(ledger.ShelfID, queue.Seq(id-1))
 		}
 	case vhost.Resend:
 		x.named = w.copyAt(c.Edit.Source, c.Edit.ID)
 	case vhost.Unschedule, vhost.Reschedule, vhost.FireNow:
 		for _, id := range c.Selection.Scheduled {
-			e, gone := w.live.waits(id)
+			e, gone := w.live.Waits(id)
 			x.waiting, x.gone = append(x.waiting, e), append(x.gone, gone)
 		}
 	case vhost.PurgeSchedule:
-		if q := w.live.scheduleOf(c.Definition.Name); q != nil {
-			x.ready = uint64(len(q.copies))
+		if q := w.live.ScheduleOf(c.Definition.Name); q != nil {
+			x.ready = uint64(len(q.Copies))
 		}
 	case vhost.Publish:
 		from := w.vhost.Topology().Exchange(string(c.Exchange))
@@ -75,8 +76,8 @@ func (w *world) foresee(c *vhost.Command) (x expectation) {
 			}
 		}
 		for _, id := range found.Queues {
-			q, _ := w.vhost.Reader().Queue(w.live.lines[id].name)
-			if !full(&q, w.live.lines[id], int64(len(c.Body)), false) {
+			q, _ := w.vhost.Reader().Queue(w.live.Lines[id].Name)
+			if !full(&q, w.live.Lines[id], int64(len(c.Body)), false) {
 				x.targets = append(x.targets, id)
 				continue
 			}
@@ -127,8 +128,8 @@ func (w *world) checkPublished(st *step, facts []vhost.Fact) {
 		if f.Kind != vhost.Enqueued || f.Entry.Flags&queue.Letter != 0 || w.contents[f.Entry.Ref(logID)].message != w.published {
 			continue
 		}
-		if q := w.live.line(f.Queue); q != nil && q.kept != nil {
-			kept = append(kept, q.name)
+		if q := w.live.Line(f.Queue); q != nil && q.Kept != nil {
+			kept = append(kept, q.Name)
 			continue
 		}
 		went = append(went, f.Queue)

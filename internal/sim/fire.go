@@ -5,37 +5,38 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // off checks how a message of a schedule ends.
-func (w *world) off(st *step, e *entry) {
+func (w *world) off(st *step, e *ledger.Entry) {
 	k := st.command.Kind
-	switch e.cause {
+	switch e.Cause {
 	case vhost.Fired, vhost.LostExchange, vhost.LostRoute, vhost.LostCycle, vhost.LostRefused:
 		w.fired(st, e)
 	case vhost.Unscheduled:
-		replaced := (k == vhost.Publish || k == vhost.CommitTx) && e.keyed && w.replaces(e) != nil
+		replaced := (k == vhost.Publish || k == vhost.CommitTx) && e.Keyed && w.replaces(e) != nil
 		if !replaced && !st.names(vhost.Unschedule, e) {
-			w.violate(Schedule, "message %d of %q was cancelled by command %d", e.message, e.line.name, k)
+			w.violate(Schedule, "message %d of %q was cancelled by command %d", e.Message, e.Line.Name, k)
 		}
 		if replaced {
 			w.result.Scheduled["replaced"]++
 		}
 	case vhost.GonePurged:
-		if k != vhost.PurgeSchedule || st.command.Definition.Name != e.line.name {
-			w.violate(Schedule, "message %d of %q was purged by command %d", e.message, e.line.name, k)
+		if k != vhost.PurgeSchedule || st.command.Definition.Name != e.Line.Name {
+			w.violate(Schedule, "message %d of %q was purged by command %d", e.Message, e.Line.Name, k)
 		}
 		w.result.Scheduled["purged"]++
 	default:
-		w.violate(Schedule, "message %d of %q ended as %q", e.message, e.line.name, e.cause)
+		w.violate(Schedule, "message %d of %q ended as %q", e.Message, e.Line.Name, e.Cause)
 	}
 }
 
 // replaces finds the later message that waits under the key of a copy.
-func (w *world) replaces(e *entry) *entry {
-	for _, o := range e.line.copies {
-		if o.seq > e.seq && o.keyed && w.messages[o.message].key == w.messages[e.message].key {
+func (w *world) replaces(e *ledger.Entry) *ledger.Entry {
+	for _, o := range e.Line.Copies {
+		if o.Seq > e.Seq && o.Keyed && w.messages[o.Message].key == w.messages[e.Message].key {
 			return o
 		}
 	}
@@ -44,31 +45,31 @@ func (w *world) replaces(e *entry) *entry {
 
 // flight is what became of a message that fired.
 type flight struct {
-	from    *entry
-	came    []*entry // into queues
-	shelf   []slot   // and onto the shelf
-	astray  int      // by way of queues that kept it out
-	hops    bool     // some of these went too far
-	arrived bool     // a queue has it
-	door    bool     // a queue kept it out that passes it on
+	from    *ledger.Entry
+	came    []*ledger.Entry // into queues
+	shelf   []slot          // and onto the shelf
+	astray  int             // by way of queues that kept it out
+	hops    bool            // some of these went too far
+	arrived bool            // a queue has it
+	door    bool            // a queue kept it out that passes it on
 }
 
 // fired checks that a message was due, or that somebody had it fired; that it has come to each queue to which its
 // exchange leads by then, once; and that whatever found no place is on the shelf.
-func (w *world) fired(st *step, e *entry) {
-	if due := st.ticks() && e.until <= st.stamp.Now; !due && !st.names(vhost.FireNow, e) {
-		w.violate(Schedule, "message %d of %q fired at %d by command %d, it is due at %d", e.message, e.line.name, st.stamp.Now, st.command.Kind, e.until)
+func (w *world) fired(st *step, e *ledger.Entry) {
+	if due := st.ticks() && e.Until <= st.stamp.Now; !due && !st.names(vhost.FireNow, e) {
+		w.violate(Schedule, "message %d of %q fired at %d by command %d, it is due at %d", e.Message, e.Line.Name, st.stamp.Now, st.command.Kind, e.Until)
 	}
 	w.result.Scheduled["fired"]++
-	if e.resent.Job != 0 { // it may die at the door of a queue, again and again: no copy tells of that
-		w.jobRecoveries[e.resent.Job], w.backs[e.resent.Job] = -1, math.MaxUint32
+	if e.Resent.Job != 0 { // it may die at the door of a queue, again and again: no copy tells of that
+		w.jobRecoveries[e.Resent.Job], w.backs[e.Resent.Job] = -1, math.MaxUint32
 	}
 	f := w.takeOff(st, e)
-	if st.structural || e.way.keys == nil {
+	if st.structural || e.Way.Keys == nil {
 		return // where it went is not known any more
 	}
 	var want []slot
-	ids, _, there := w.route(way{exchange: e.line.name, keys: e.way.keys}, e)
+	ids, _, there := w.route(ledger.Way{Exchange: e.Line.Name, Keys: e.Way.Keys}, e)
 	switch {
 	case !there:
 		want = []slot{{vhost.LostExchange, ""}}
@@ -76,12 +77,12 @@ func (w *world) fired(st *step, e *entry) {
 		want = []slot{{vhost.LostRoute, ""}}
 	}
 	for _, l := range f.came {
-		if !slices.Contains(ids, l.line.id) {
-			w.violate(Schedule, "message %d fired in %q and came to %q, where it does not lead", e.message, e.line.name, l.line.name)
+		if !slices.Contains(ids, l.Line.ID) {
+			w.violate(Schedule, "message %d fired in %q and came to %q, where it does not lead", e.Message, e.Line.Name, l.Line.Name)
 		}
 	}
 	for _, id := range ids {
-		if lost := w.landed(st, f, w.live.lines[id]); lost.cause != 0 {
+		if lost := w.landed(st, f, w.live.Lines[id]); lost.cause != 0 {
 			want = append(want, lost)
 		}
 	}
@@ -89,25 +90,25 @@ func (w *world) fired(st *step, e *entry) {
 }
 
 // takeOff finds what a message has become that fired: it came before the fact that tells so.
-func (w *world) takeOff(st *step, e *entry) *flight {
+func (w *world) takeOff(st *step, e *ledger.Entry) *flight {
 	f := &flight{from: e}
-	to := e.way // a letter is on its way from the exchange that it died to
-	if !e.letter {
-		to.exchange = e.line.name
+	to := e.Way // a letter is on its way from the exchange that it died to
+	if !e.Letter {
+		to.Exchange = e.Line.Name
 	}
 	rest := st.letters[:0]
 	for _, l := range st.letters {
 		switch {
-		case l.message != e.message || !w.passes(l.deaths, e.deaths):
+		case l.Message != e.Message || !w.live.Passes(l.Deaths, e.Deaths):
 			rest = append(rest, l)
 			continue
-		case !slices.Equal(l.deaths, e.deaths):
+		case !slices.Equal(l.Deaths, e.Deaths):
 			f.astray++
-			f.hops = f.hops || l.lost == vhost.LostHops
+			f.hops = f.hops || l.Lost == vhost.LostHops
 			continue
-		case l.line == w.live.shelf: // it goes on from where it waited: the other ways that it had were gone
-			f.shelf = append(f.shelf, slot{l.lost, l.way.target})
-			w.went(l, way{exchange: e.line.name, keys: to.keys})
+		case l.Line == w.live.Shelf: // it goes on from where it waited: the other ways that it had were gone
+			f.shelf = append(f.shelf, slot{l.Lost, l.Way.Target})
+			w.went(l, ledger.Way{Exchange: e.Line.Name, Keys: to.Keys})
 		default:
 			f.came = append(f.came, l)
 			w.went(l, to)
@@ -115,8 +116,8 @@ func (w *world) takeOff(st *step, e *entry) *flight {
 	}
 	st.letters = rest
 	for _, l := range st.arrivals {
-		if l.message != e.message {
-			w.violate(Schedule, "message %d arrived in %q when message %d fired", l.message, l.line.name, e.message)
+		if l.Message != e.Message {
+			w.violate(Schedule, "message %d arrived in %q when message %d fired", l.Message, l.Line.Name, e.Message)
 		}
 	}
 	f.came = append(f.came, st.arrivals...)
@@ -126,36 +127,36 @@ func (w *world) takeOff(st *step, e *entry) *flight {
 
 // landed looks at one queue to which a message leads that fired, and tells how it is lost there; the zero slot if it is
 // not.
-func (w *world) landed(st *step, f *flight, q *line) slot {
+func (w *world) landed(st *step, f *flight, q *ledger.Line) slot {
 	if q == nil {
 		return slot{}
 	}
 	e, view := f.from, w.view(st, q)
 	came := 0
 	for _, l := range f.came {
-		if l.line == q {
+		if l.Line == q {
 			came++
 		}
 	}
-	circles := e.letter && cycles(e.deaths, q.name)
+	circles := e.Letter && ledger.Cycles(e.Deaths, q.Name)
 	switch {
 	case came > 1:
-		w.violate(Schedule, "message %d fired in %q and came %d times to %q", e.message, e.line.name, came, q.name)
+		w.violate(Schedule, "message %d fired in %q and came %d times to %q", e.Message, e.Line.Name, came, q.Name)
 	case came == 1 && circles:
-		w.violate(Schedule, "message %d, which died of %v, fired in %q and came to %q again", e.message, e.deaths, e.line.name, q.name)
+		w.violate(Schedule, "message %d, which died of %v, fired in %q and came to %q again", e.Message, e.Deaths, e.Line.Name, q.Name)
 	case circles:
-		return slot{vhost.LostCycle, q.name}
+		return slot{vhost.LostCycle, q.Name}
 	case came == 1:
 		f.arrived = true
 	case view == nil:
-	case !full(view, q, e.bytes, e.letter):
-		w.violate(Schedule, "message %d fired in %q and did not come to %q", e.message, e.line.name, q.name)
+	case !full(view, q, e.Bytes, e.Letter):
+		w.violate(Schedule, "message %d fired in %q and did not come to %q", e.Message, e.Line.Name, q.Name)
 	default:
 		if _, passesOn := view.Settings.DLX(); view.Settings.Overflow == vhost.RejectPublishDLX && passesOn {
 			f.door = true
 			return slot{}
 		}
-		return slot{vhost.LostRefused, q.name}
+		return slot{vhost.LostRefused, q.Name}
 	}
 	return slot{}
 }
@@ -163,7 +164,7 @@ func (w *world) landed(st *step, f *flight, q *line) slot {
 // checkLanded makes sure that what found no place is on the shelf, if there is one, and that the message ended
 // accordingly.
 func (w *world) checkLanded(f *flight, lost []slot) {
-	e, there := f.from, w.live.number("lost-letters-max-bytes") > 0
+	e, there := f.from, w.live.Number("lost-letters-max-bytes") > 0
 	order := func(a, b slot) int { return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.cause, b.cause)) }
 	want := slices.Clone(lost)
 	if !there {
@@ -172,16 +173,16 @@ func (w *world) checkLanded(f *flight, lost []slot) {
 	slices.SortFunc(f.shelf, order)
 	slices.SortFunc(want, order)
 	if !slices.Equal(f.shelf, want) {
-		w.violate(Schedule, "message %d fired in %q, and the shelf has %v, expected %v", e.message, e.line.name, f.shelf, want)
+		w.violate(Schedule, "message %d fired in %q, and the shelf has %v, expected %v", e.Message, e.Line.Name, f.shelf, want)
 	}
 	if len(lost) > 0 {
 		w.result.Scheduled["lost"]++
 	}
-	as := func(x slot) bool { return x.cause == e.cause }
+	as := func(x slot) bool { return x.cause == e.Cause }
 	switch placed := f.arrived || len(want) > 0; {
 	case !placed && f.door: // what it has become beyond that door may be lost, or not
-	case placed != (e.cause == vhost.Fired), !placed && !slices.ContainsFunc(lost, as):
-		w.violate(Schedule, "message %d fired in %q and ended as %q; a queue has it: %t, it is lost: %v", e.message, e.line.name, e.cause, f.arrived, lost)
+	case placed != (e.Cause == vhost.Fired), !placed && !slices.ContainsFunc(lost, as):
+		w.violate(Schedule, "message %d fired in %q and ended as %q; a queue has it: %t, it is lost: %v", e.Message, e.Line.Name, e.Cause, f.arrived, lost)
 	}
 }
 
@@ -189,22 +190,22 @@ func (w *world) checkLanded(f *flight, lost []slot) {
 func (w *world) foretellKept(d *departure, p *passage, holds bool) {
 	e, full := d.from, false
 	for _, name := range d.keepers {
-		q := w.live.scheduleOf(name)
-		came := q != nil && slices.ContainsFunc(d.letters, func(l *entry) bool { return l.line == q })
+		q := w.live.ScheduleOf(name)
+		came := q != nil && slices.ContainsFunc(d.letters, func(l *ledger.Entry) bool { return l.Line == q })
 		x := w.vhost.Topology().Exchange(name)
 		switch {
-		case q != nil && slices.Contains(e.took, q.id):
-		case w.messages[e.message].nonsense:
+		case q != nil && slices.Contains(e.Took, q.ID):
+		case w.messages[e.Message].nonsense:
 			p.shelf = append(p.shelf, slot{vhost.LostRefused, ""})
 			if holds && q != nil {
-				p.took = append(p.took, q.id)
+				p.took = append(p.took, q.ID)
 			}
 		case came:
 			p.arrived = true
-			p.took = append(p.took, q.id)
+			p.took = append(p.took, q.ID)
 			w.result.Scheduled["letters"]++
 		case w.keeps(x, ""):
-			w.violate(Schedule, "message %d died of %v in %q and does not wait in %q", e.message, d.deaths, e.line.name, name)
+			w.violate(Schedule, "message %d died of %v in %q and does not wait in %q", e.Message, d.deaths, e.Line.Name, name)
 		default:
 			full = true
 		}

@@ -20,7 +20,7 @@ func (w *world) flood(many int) {
 		return
 	}
 	w.floods++
-	name, later := w.live.lines[id].name, w.delayedExchange()
+	name, later := w.live.Lines[id].Name, w.delayedExchange()
 	recoveries := w.result.Recoveries
 	lost := func() bool {
 		return w.violation != nil || w.result.Recoveries != recoveries || w.channels[ch.id] == nil
@@ -61,8 +61,8 @@ func (w *world) flood(many int) {
 
 // floodable finds a queue, and a channel that may publish to it.
 func (w *world) floodable() (vhost.QueueID, *channel) {
-	ids := slices.Sorted(maps.Keys(w.live.lines))
-	ids = slices.DeleteFunc(ids, func(id vhost.QueueID) bool { return w.live.lines[id].kept != nil })
+	ids := slices.Sorted(maps.Keys(w.live.Lines))
+	ids = slices.DeleteFunc(ids, func(id vhost.QueueID) bool { return w.live.Lines[id].Kept != nil })
 	if len(ids) == 0 || w.full || w.o.FullDisk {
 		return 0, nil
 	}
@@ -87,15 +87,15 @@ func (w *world) delayedExchange() string {
 // crowd is a command that concerns many scheduled messages: all are purged, or many cancelled, or moved to one instant.
 func (w *world) crowd(k int, exchange string, ch *channel) vhost.Command {
 	c := vhost.Command{Kind: vhost.PurgeSchedule, Conn: ch.conn.id, Channel: ch.id, Definition: &vhost.Definition{Name: exchange}}
-	q := w.live.scheduleOf(exchange)
+	q := w.live.ScheduleOf(exchange)
 	if k == 0 || q == nil {
 		return c
 	}
 	c.Kind = []vhost.CommandKind{vhost.Unschedule, vhost.Reschedule}[k-1]
 	c.Selection = &vhost.Selection{At: w.stamp().Wall + 100}
-	for i, s := range q.seqs() {
+	for i, s := range q.Seqs() {
 		if len(c.Selection.Scheduled) < vhost.SelectionMax && i%7 > 0 {
-			c.Selection.Scheduled = append(c.Selection.Scheduled, vhost.ScheduledID{Schedule: q.id, Number: uint64(s)})
+			c.Selection.Scheduled = append(c.Selection.Scheduled, vhost.ScheduledID{Schedule: q.ID, Number: uint64(s)})
 		}
 	}
 	return c

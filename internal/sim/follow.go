@@ -118,7 +118,7 @@ func (w *world) settling(st *step) {
 	}
 	for _, tag := range tags {
 		if d := ch.held[tag]; d != nil && !d.orphan {
-			st.settling = append(st.settling, settling{d, d.entry.returned})
+			st.settling = append(st.settling, settling{d, d.entry.Returned})
 		}
 	}
 }
@@ -154,18 +154,18 @@ type settling struct {
 // checkSettled makes sure that a message has ended by an ack, has come back, or has died, as the command says.
 func (w *world) checkSettled(c *vhost.Command, s settling) {
 	d, e := s.delivery, s.delivery.entry
-	back := e.returned > s.returned
+	back := e.Returned > s.returned
 	switch {
 	case d.channel.held[d.tag] == d:
 		w.violate(Answers, "delivery tag %d was settled, and is still held", d.tag)
 	case c.Kind == vhost.CommitTx: // of several kinds
-	case e.off && c.Kind != vhost.Ack:
-	case c.Kind == vhost.Ack && e.cause != vhost.Acked:
-		w.violate(Answers, "message %d of %q was acked, and ended as %q", e.message, e.line.name, e.cause)
+	case e.Off && c.Kind != vhost.Ack:
+	case c.Kind == vhost.Ack && e.Cause != vhost.Acked:
+		w.violate(Answers, "message %d of %q was acked, and ended as %q", e.Message, e.Line.Name, e.Cause)
 	case (c.Requeue || c.Kind == vhost.Recover) && !back:
-		w.violate(Answers, "message %d of %q was requeued, and did not return", e.message, e.line.name)
-	case c.Kind != vhost.Ack && !c.Requeue && (back || e.cause == 0 && e.state != queue.Held || e.cause == vhost.Acked):
-		w.violate(Answers, "message %d of %q was rejected, and ended as %q", e.message, e.line.name, e.cause)
+		w.violate(Answers, "message %d of %q was requeued, and did not return", e.Message, e.Line.Name)
+	case c.Kind != vhost.Ack && !c.Requeue && (back || e.Cause == 0 && e.State != queue.Held || e.Cause == vhost.Acked):
+		w.violate(Answers, "message %d of %q was rejected, and ended as %q", e.Message, e.Line.Name, e.Cause)
 	}
 }
 

@@ -170,8 +170,8 @@ func (w *world) begunAgain() {
 
 // remaining counts what is left to be drained.
 func (w *world) remaining() (n int) {
-	for q := range w.live.all() {
-		n += 1 + len(q.copies)
+	for q := range w.live.All() {
+		n += 1 + len(q.Copies)
 	}
 	return n + len(w.pending)
 }

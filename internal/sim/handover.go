@@ -3,20 +3,21 @@ package sim
 import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // checkDeadline computes a copy's deadline anew: the lesser of both TTLs, from the moment rounded up.
-func (w *world) checkDeadline(st *step, e *entry, m *message) {
-	if e.expireAt == st.stamp.Now {
-		e.zero = w.audits
+func (w *world) checkDeadline(st *step, e *ledger.Entry, m *message) {
+	if e.ExpireAt == st.stamp.Now {
+		e.Zero = w.audits
 	}
-	view := w.view(st, e.line)
+	view := w.view(st, e.Line)
 	if view == nil {
 		return // it is gone by now
 	}
-	ttl, own := view.Settings.TTL, !e.letter || e.resent.Restored
-	if hops := w.live.number("hops-max"); e.letter && (!w.live.truth("ttl-in-dlq") || hops > 0 && total(e.deaths) >= hops) {
+	ttl, own := view.Settings.TTL, !e.Letter || e.Resent.Restored
+	if hops := w.live.Number("hops-max"); e.Letter && (!w.live.Truth("ttl-in-dlq") || hops > 0 && ledger.Total(e.Deaths) >= hops) {
 		ttl, own = -1, false
 	}
 	if own && m.ttl >= 0 && (ttl < 0 || m.ttl < ttl) && st.command.Kind != vhost.Republish {
@@ -29,46 +30,46 @@ func (w *world) checkDeadline(st *step, e *entry, m *message) {
 	case ttl >= 0:
 		want = from + deadline.Instant(ttl)
 	}
-	if e.expireAt != want {
-		w.violate(Expiry, "message %d in %q expires at %d, expected %d", e.message, e.line.name, e.expireAt, want)
+	if e.ExpireAt != want {
+		w.violate(Expiry, "message %d in %q expires at %d, expected %d", e.Message, e.Line.Name, e.ExpireAt, want)
 	}
 }
 
 // checkLane makes sure that a copy is in the lane of its priority.
-func (w *world) checkLane(e *entry, m *message) {
-	most, want := e.line.lanes, int64(m.priority)
-	if e.line.quorum && most == 0 {
+func (w *world) checkLane(e *ledger.Entry, m *message) {
+	most, want := e.Line.Lanes, int64(m.priority)
+	if e.Line.Quorum && most == 0 {
 		if most = 31; m.priority == 0 {
 			want = 4 // it has no such property
 		}
 	}
-	if want = min(want, most); int64(laneOf(e.seq)) != want {
-		w.violate(Order, "message %d with priority %d is in lane %d of %q, expected %d", e.message, m.priority, laneOf(e.seq), e.line.name, want)
+	if want = min(want, most); int64(ledger.LaneOf(e.Seq)) != want {
+		w.violate(Order, "message %d with priority %d is in lane %d of %q, expected %d", e.Message, m.priority, ledger.LaneOf(e.Seq), e.Line.Name, want)
 	}
 }
 
 // handOver checks a delivery, and notes it.
-func (w *world) handOver(st *step, e *entry) *delivery {
+func (w *world) handOver(st *step, e *ledger.Entry) *delivery {
 	if len(st.deliveries) == 0 {
-		w.violate(Answers, "message %d left %q without a delivery", e.message, e.line.name)
+		w.violate(Answers, "message %d left %q without a delivery", e.Message, e.Line.Name)
 		return nil
 	}
 	eff := &st.effects[st.deliveries[0]]
 	st.deliveries = st.deliveries[1:]
-	if head := e.line.head(); head != e {
-		w.violate(Order, "%q handed out copy %d (message %d), its head is %d (message %d)", e.line.name, e.seq, e.message, head.seq, head.message)
+	if head := e.Line.Head(); head != e {
+		w.violate(Order, "%q handed out copy %d (message %d), its head is %d (message %d)", e.Line.Name, e.Seq, e.Message, head.Seq, head.Message)
 	}
-	if e.expireAt != 0 && e.expireAt <= st.stamp.Now && e.zero != w.audits {
-		w.violate(Expiry, "message %d of %q was delivered at %d, it expired at %d", e.message, e.line.name, st.stamp.Now, e.expireAt)
+	if e.ExpireAt != 0 && e.ExpireAt <= st.stamp.Now && e.Zero != w.audits {
+		w.violate(Expiry, "message %d of %q was delivered at %d, it expired at %d", e.Message, e.Line.Name, st.stamp.Now, e.ExpireAt)
 	}
-	if eff.After < e.at {
-		w.violate(Release, "a delivery of message %d waits for batch %d, it was enqueued in %d", e.message, eff.After, e.at)
+	if eff.After < e.At {
+		w.violate(Release, "a delivery of message %d waits for batch %d, it was enqueued in %d", e.Message, eff.After, e.At)
 	}
-	if e.state != queue.Ready {
-		w.violate(Answers, "message %d of %q was delivered, and is not ready: %d", e.message, e.line.name, e.state)
+	if e.State != queue.Ready {
+		w.violate(Answers, "message %d of %q was delivered, and is not ready: %d", e.Message, e.Line.Name, e.State)
 	}
-	if eff.Redelivered != e.redelivered {
-		w.violate(Answers, "message %d of %q: redelivered=%t, expected %t", e.message, e.line.name, eff.Redelivered, e.redelivered)
+	if eff.Redelivered != e.Redelivered {
+		w.violate(Answers, "message %d of %q: redelivered=%t, expected %t", e.Message, e.Line.Name, eff.Redelivered, e.Redelivered)
 	}
 	ch := w.channels[eff.Channel]
 	if ch == nil {
@@ -82,13 +83,13 @@ func (w *world) handOver(st *step, e *entry) *delivery {
 	ch.tag = eff.Tag
 	noAck := false
 	timeout := int64(0)
-	view := w.view(st, e.line)
+	view := w.view(st, e.Line)
 	if view != nil {
 		timeout = view.Settings.ConsumerTimeout
 	}
 	if eff.Kind == vhost.Deliver {
-		if d.consumer = ch.consumers[eff.ConsumerTag]; d.consumer == nil || d.consumer.queue != e.line.name {
-			w.violate(Answers, "a delivery from %q to consumer %q, who is not there", e.line.name, eff.ConsumerTag)
+		if d.consumer = ch.consumers[eff.ConsumerTag]; d.consumer == nil || d.consumer.queue != e.Line.Name {
+			w.violate(Answers, "a delivery from %q to consumer %q, who is not there", e.Line.Name, eff.ConsumerTag)
 			return nil
 		}
 		noAck = d.consumer.noAck
@@ -104,13 +105,13 @@ func (w *world) handOver(st *step, e *entry) *delivery {
 	if timeout > 0 {
 		d.due = st.stamp.From + deadline.Instant(timeout)
 	}
-	x := waiting{message: e.message, deaths: e.deaths}
+	x := waiting{message: e.Message, deaths: e.Deaths}
 	if view != nil && view.Settings.Counts {
-		x.acquired, x.counted = int64(e.acquired), e.counted(&view.Settings)
+		x.acquired, x.counted = int64(e.Acquired), e.Counted(&view.Settings)
 	}
 	if got := &eff.Message; view != nil && (int64(got.Acquired) != x.acquired || int64(got.Count) != x.counted) {
 		w.violate(Counts, "message %d of %q is delivered with counts %d and %d, expected %d and %d",
-			e.message, e.line.name, got.Acquired, got.Count, x.acquired, x.counted)
+			e.Message, e.Line.Name, got.Acquired, got.Count, x.acquired, x.counted)
 	}
 	if !noAck {
 		ch.held[d.tag] = d
@@ -138,17 +139,17 @@ func (w *world) checkCredit(ch *channel, x *consumer, size uint32) {
 }
 
 // checkDropped makes sure that it is the head that a full queue drops, or the head of the lowest lane.
-func (w *world) checkDropped(st *step, e *entry) {
-	for _, o := range e.line.copies {
-		if o.handed && w.continues(st) {
+func (w *world) checkDropped(st *step, e *ledger.Entry) {
+	for _, o := range e.Line.Copies {
+		if o.Handed && w.continues(st) {
 			return // those that are not back yet, which come in portions, are not in its way
 		}
 	}
-	head := e.line.head()
-	if view := w.view(st, e.line); view != nil && view.Settings.Overflow == vhost.DropLowest {
-		head = e.line.lowest()
+	head := e.Line.Head()
+	if view := w.view(st, e.Line); view != nil && view.Settings.Overflow == vhost.DropLowest {
+		head = e.Line.Lowest()
 	}
 	if head != e {
-		w.violate(Order, "%q dropped copy %d (message %d) for its length, and not its head", e.line.name, e.seq, e.message)
+		w.violate(Order, "%q dropped copy %d (message %d) for its length, and not its head", e.Line.Name, e.Seq, e.Message)
 	}
 }

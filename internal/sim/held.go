@@ -5,24 +5,25 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // withheld checks that a letter is held for those that lack it, and notes who has it by what was seen to arrive.
-func (w *world) withheld(st *step, e *entry, f *vhost.Fact) {
+func (w *world) withheld(st *step, e *ledger.Entry, f *vhost.Fact) {
 	w.remember(st, f.History)
 	deaths := w.contents[f.History].deaths
-	ways := func(r string) bool { return slices.Equal(deaths, w.died(e.deaths, e.line.name, r)) }
-	switch again := e.state == queue.Held; {
-	case again && !slices.Equal(deaths, e.deaths):
-		w.violate(Deaths, "message %d, held in %q with %v, is held with %v", e.message, e.line.name, e.deaths, deaths)
-	case !again && !slices.ContainsFunc(reasons[:], ways):
-		w.violate(Deaths, "message %d in %q had %v and is held with %v", e.message, e.line.name, e.deaths, deaths)
+	ways := func(r string) bool { return slices.Equal(deaths, w.live.Died(e.Deaths, e.Line.Name, r)) }
+	switch again := e.State == queue.Held; {
+	case again && !slices.Equal(deaths, e.Deaths):
+		w.violate(Deaths, "message %d, held in %q with %v, is held with %v", e.Message, e.Line.Name, e.Deaths, deaths)
+	case !again && !slices.ContainsFunc(ledger.Reasons[:], ways):
+		w.violate(Deaths, "message %d in %q had %v and is held with %v", e.Message, e.Line.Name, e.Deaths, deaths)
 	case !again:
-		w.ways[f.History] = e.way
+		w.ways[f.History] = e.Way
 		w.cameBack(e)
 	}
-	before := e.took
+	before := e.Took
 	d := w.depart(st, e, deaths)
 	d.noted = f.Took
 	if len(f.Took) > 0 {
@@ -39,71 +40,71 @@ func (w *world) withheld(st *step, e *entry, f *vhost.Fact) {
 	}
 	if p := w.checkPassage(st, d, tooFar); p != nil {
 		if p.held != f.Cause {
-			w.violate(Held, "message %d is held in %q for %q, expected %q", e.message, e.line.name, f.Cause, p.held)
+			w.violate(Held, "message %d is held in %q for %q, expected %q", e.Message, e.Line.Name, f.Cause, p.held)
 		}
 		got, want := slices.Sorted(slices.Values(f.Took)), slices.Sorted(slices.Values(p.took))
 		if !slices.Equal(got, want) {
-			w.violate(Held, "message %d is held in %q, and queues %v have it, expected %v", e.message, e.line.name, got, want)
+			w.violate(Held, "message %d is held in %q, and queues %v have it, expected %v", e.Message, e.Line.Name, got, want)
 		}
 	}
 	for _, id := range before {
 		if !slices.Contains(f.Took, id) {
-			w.violate(Held, "message %d is held in %q, and that queue %d has it is forgotten", e.message, e.line.name, id)
+			w.violate(Held, "message %d is held in %q, and that queue %d has it is forgotten", e.Message, e.Line.Name, id)
 		}
 	}
 	w.holds(e, f, deaths)
 }
 
 // holds folds that a letter is held.
-func (w *world) holds(e *entry, f *vhost.Fact, deaths []death) {
+func (w *world) holds(e *ledger.Entry, f *vhost.Fact, deaths []ledger.Death) {
 	w.result.Held[f.Cause]++
 	w.lately.now++
-	if e.holder != nil {
-		e.holder.letGo()
-		e.holder = nil
+	if e.Holder != nil {
+		holderOf(e).letGo()
+		e.Holder = nil
 	}
-	e.hold(f, deaths)
+	e.Hold(f, deaths)
 }
 
 // onItsWay checks a portion of a letter for very many queues: what it has come to is noted, and nothing else new.
 func (w *world) onItsWay(st *step, d *departure) {
 	e := d.from
-	for _, id := range e.took {
+	for _, id := range e.Took {
 		if !slices.Contains(d.noted, id) {
-			w.violate(Held, "message %d is held in %q, and that queue %d has it is forgotten", e.message, e.line.name, id)
+			w.violate(Held, "message %d is held in %q, and that queue %d has it is forgotten", e.Message, e.Line.Name, id)
 		}
 	}
 	for _, l := range d.letters {
-		if slices.Contains(e.took, l.line.id) || !slices.Contains(d.noted, l.line.id) && l.line.kept == nil && l.line != w.live.shelf {
-			w.violate(Held, "message %d came from %q to %q, queues %v had it, and %v are noted", e.message, e.line.name, l.line.name, e.took, d.noted)
+		if slices.Contains(e.Took, l.Line.ID) || !slices.Contains(d.noted, l.Line.ID) && l.Line.Kept == nil && l.Line != w.live.Shelf {
+			w.violate(Held, "message %d came from %q to %q, queues %v had it, and %v are noted", e.Message, e.Line.Name, l.Line.Name, e.Took, d.noted)
 		}
 	}
 	for _, id := range d.noted {
-		came := slices.ContainsFunc(d.letters, func(l *entry) bool { return l.line.id == id })
-		if came || slices.Contains(e.took, id) {
+		came := slices.ContainsFunc(d.letters, func(l *ledger.Entry) bool { return l.Line.ID == id })
+		if came || slices.Contains(e.Took, id) {
 			continue
 		}
-		q := w.live.line(id)
-		if q == nil || q.kept != nil {
+		q := w.live.Line(id)
+		if q == nil || q.Kept != nil {
 			continue
 		}
-		if view := w.view(st, q); view != nil && !full(view, q, e.bytes, true) && d.astray == 0 {
-			w.violate(Held, "message %d is on its way from %q, queue %d has room, is noted and did not get it", e.message, e.line.name, id)
+		if view := w.view(st, q); view != nil && !full(view, q, e.Bytes, true) && d.astray == 0 {
+			w.violate(Held, "message %d is on its way from %q, queue %d has room, is noted and did not get it", e.Message, e.Line.Name, id)
 		}
 	}
 }
 
 // stays checks that a copy is kept in its queue because it would only come round in a cycle.
-func (w *world) stays(st *step, e *entry) {
-	d := w.depart(st, e, w.died(e.deaths, e.line.name, "expired"))
+func (w *world) stays(st *step, e *ledger.Entry) {
+	d := w.depart(st, e, w.live.Died(e.Deaths, e.Line.Name, "expired"))
 	p := w.checkPassage(st, d, 0)
 	switch {
 	case len(d.letters)+d.astray > 0:
-		w.violate(Kept, "message %d stays in %q, and letters of it have left", e.message, e.line.name)
+		w.violate(Kept, "message %d stays in %q, and letters of it have left", e.Message, e.Line.Name)
 	case p != nil && !p.kept:
-		w.violate(Kept, "message %d stays in %q, and there is no cycle: %+v", e.message, e.line.name, p)
+		w.violate(Kept, "message %d stays in %q, and there is no cycle: %+v", e.Message, e.Line.Name, p)
 	}
-	e.keep()
+	e.Keep()
 }
 
 // retriesMax is how long a held letter that nothing blocks may stay, ms. Topology, policies and room call for it at
@@ -131,61 +132,54 @@ func (w *world) checkRetried(now deadline.Instant) {
 	if w.o.Portions > 0 {
 		patience *= 10 // each portion of a sweep reads a letter anew
 	}
-	for _, q := range w.live.lines {
-		if q.counts[queue.Held] == 0 {
+	for _, q := range w.live.Lines {
+		if q.Counts[queue.Held] == 0 {
 			continue
 		}
-		view, ok := w.vhost.Reader().Queue(q.name)
+		view, ok := w.vhost.Reader().Queue(q.Name)
 		if !ok {
 			continue
 		}
-		for _, e := range q.copies {
-			if e.open = e.openUnless(w.cramped); e.state == queue.Held && !w.cramped {
+		for _, e := range q.Copies {
+			if e.Open = e.OpenUnless(w.cramped); e.State == queue.Held && !w.cramped {
 				w.checkBlocked(e, &view, now, patience)
 			}
 		}
 	}
 }
 
-// openUnless is what is known of a letter's targets; nothing after a time in which none could move.
-func (e *entry) openUnless(cramped bool) map[vhost.QueueID]deadline.Instant {
-	if cramped {
-		return nil
-	}
-	return e.open
-}
-
 // checkBlocked looks at one held letter, target by target: none may have room for it longer than patience, ms.
-func (w *world) checkBlocked(e *entry, from *vhost.QueueView, now, patience deadline.Instant) {
-	to := e.way
+func (w *world) checkBlocked(e *ledger.Entry, from *vhost.QueueView, now, patience deadline.Instant) {
+	to := e.Way
 	if k, has := from.Settings.DLRK(); has {
-		to.keys = []string{k}
+		to.Keys = []string{k}
 	}
 	name, has := from.Settings.DLX()
-	if !has || to.keys == nil {
-		e.open = nil
+	if !has || to.Keys == nil {
+		e.Open = nil
 		return
 	}
-	to.exchange = name
+	to.Exchange = name
 	ids, _, _ := w.route(to, e)
-	was := e.open
-	e.open = map[vhost.QueueID]deadline.Instant{}
+	was := e.Open
+	e.Open = map[vhost.QueueID]deadline.Instant{}
 	for _, id := range ids {
-		target, ok := w.live.lines[id]
-		if !ok || slices.Contains(e.took, id) {
+		target, ok := w.live.Lines[id]
+		if !ok || slices.Contains(e.Took, id) {
 			continue
 		}
-		view, ok := w.vhost.Reader().Queue(target.name)
-		if !ok || e.lost == vhost.LostHops || cycles(e.deaths, target.name) || full(&view, target, e.bytes, true) {
+		view, ok := w.vhost.Reader().Queue(target.Name)
+		if !ok || e.Lost == vhost.LostHops || ledger.Cycles(e.Deaths, target.Name) ||
+			full(&view, target, e.Bytes, true) {
 			continue
 		}
 		since, known := was[id]
 		if !known {
 			since = now
 		}
-		e.open[id] = since
+		e.Open[id] = since
 		if now > since+patience {
-			w.violate(Held, "message %d is held in %q, and %q could have it since %d, it is %d", e.message, e.line.name, target.name, since, now)
+			w.violate(Held, "message %d is held in %q, and %q could have it since %d, it is %d", e.Message, e.Line.Name, target.Name, since, now)
 		}
 	}
 }

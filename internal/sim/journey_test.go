@@ -9,6 +9,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -28,7 +29,7 @@ type journey struct {
 type leg struct {
 	queue  string // "": it is nowhere
 	state  queue.State
-	deaths []death
+	deaths []ledger.Death
 	steps  []func(*journey)
 }
 
@@ -44,22 +45,22 @@ var legs = []leg{
 		policy("q0", "dead-letter-exchange=", "dead-letter-routing-key=q1", "dead-letter-strategy=at-least-once"),
 		take("q0"), settle(vhost.Reject, false),
 	}},
-	{"q1", queue.Ready, []death{{"q0", "reject", 1}}, []func(*journey){
+	{"q1", queue.Ready, []ledger.Death{once("q0", "reject")}, []func(*journey){
 		policy("q1", "dead-letter-exchange=later", "dead-letter-routing-key=k", "dead-letter-strategy=at-least-once"),
 		wait(402),
 	}},
-	{"q1", queue.Held, []death{{"q1", "expired", 1}, {"q0", "reject", 1}}, []func(*journey){
+	{"q1", queue.Held, []ledger.Death{once("q1", "expired"), once("q0", "reject")}, []func(*journey){
 		exchange("later"), wait(100), bind("q2", "k"), wait(10),
 	}},
-	{"q2", queue.Ready, []death{{"q1", "expired", 1}, {"q0", "reject", 1}}, []func(*journey){
+	{"q2", queue.Ready, []ledger.Death{once("q1", "expired"), once("q0", "reject")}, []func(*journey){
 		policy("q2", "delivery-limit=0", "dead-letter-exchange=later", "dead-letter-routing-key=l", "dead-letter-strategy=at-least-once"),
 		bind("q3", "l"), take("q2"), settle(vhost.Reject, true),
 	}},
-	{"q2", queue.Held, []death{{"q2", limitReason, 1}, {"q1", "expired", 1}, {"q0", "reject", 1}}, []func(*journey){
+	{"q2", queue.Held, allDeaths(), []func(*journey){
 		policy("q2", "dead-letter-exchange=later", "dead-letter-routing-key=l", "dead-letter-strategy=at-most-once"), wait(3000),
 		policy("q3", "max-length=1", "overflow=reject-publish"), wait(10),
 	}},
-	{"q3", queue.Ready, []death{{"q2", limitReason, 1}, {"q1", "expired", 1}, {"q0", "reject", 1}}, []func(*journey){
+	{"q3", queue.Ready, allDeaths(), []func(*journey){
 		take("q3"), settle(vhost.Ack, false),
 	}},
 	{"", queue.Gone, nil, nil},
@@ -144,9 +145,9 @@ func (j *journey) walk(l *leg) (crashed bool) {
 
 // found reports whether the message is where a leg begins, and there only, with the deaths that it has by then.
 func (j *journey) found(l *leg) (bool, error) {
-	var copies []*entry
-	for q := range j.live.all() {
-		for _, e := range q.copies {
+	var copies []*ledger.Entry
+	for q := range j.live.All() {
+		for _, e := range q.Copies {
 			copies = append(copies, e)
 		}
 	}
@@ -157,12 +158,12 @@ func (j *journey) found(l *leg) (bool, error) {
 		return false, fmt.Errorf("the message is in %d places", len(copies))
 	}
 	e := copies[0]
-	if e.line.name != l.queue || e.state != l.state {
-		j.note("the message is in %q, state %d", e.line.name, e.state)
+	if e.Line.Name != l.queue || e.State != l.state {
+		j.note("the message is in %q, state %d", e.Line.Name, e.State)
 		return false, nil
 	}
-	if !slices.Equal(e.deaths, l.deaths) {
-		return false, fmt.Errorf("in %q the message has %v, expected %v", l.queue, e.deaths, l.deaths)
+	if !slices.Equal(e.Deaths, l.deaths) {
+		return false, fmt.Errorf("in %q the message has %v, expected %v", l.queue, e.Deaths, l.deaths)
 	}
 	return true, nil
 }
@@ -235,4 +236,14 @@ func take(name string) func(*journey) {
 
 func settle(kind vhost.CommandKind, requeue bool) func(*journey) {
 	return func(j *journey) { j.ask(vhost.Command{Kind: kind, Tag: j.channel.tag, Requeue: requeue}) }
+}
+
+// once is one death.
+func once(queue, reason string) ledger.Death {
+	return ledger.Death{Queue: queue, Reason: reason, Count: 1}
+}
+
+// allDeaths are those of the whole journey, the newest first.
+func allDeaths() []ledger.Death {
+	return []ledger.Death{once("q2", ledger.LimitReason), once("q1", "expired"), once("q0", "reject")}
 }

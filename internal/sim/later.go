@@ -47,14 +47,14 @@ func (w *world) scheduled() vhost.Command {
 	kinds := [...]vhost.CommandKind{vhost.Unschedule, vhost.Reschedule, vhost.FireNow}
 	c := vhost.Command{Kind: kinds[w.dice.IntN(len(kinds))], Selection: &vhost.Selection{}}
 	var there, all []vhost.ScheduledID
-	for q := range w.live.all() {
-		for _, s := range q.seqs() {
-			if q.copies[s].state == queue.Waiting {
-				there = append(there, vhost.ScheduledID{Schedule: q.id, Number: uint64(s)})
+	for q := range w.live.All() {
+		for _, s := range q.Seqs() {
+			if q.Copies[s].State == queue.Waiting {
+				there = append(there, vhost.ScheduledID{Schedule: q.ID, Number: uint64(s)})
 			}
 		}
-		if q.kept != nil {
-			all = append(all, vhost.ScheduledID{Schedule: q.id, Number: uint64(q.last[0])})
+		if q.Kept != nil {
+			all = append(all, vhost.ScheduledID{Schedule: q.ID, Number: uint64(q.Last[0])})
 		}
 	}
 	for range 1 + w.dice.IntN(5) {

@@ -4,38 +4,39 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // departure is a copy that died, or a held letter that was tried again, and what is seen of it.
 type departure struct {
-	from    *entry
+	from    *ledger.Entry
 	again   bool            // it was held before
 	waited  bool            // for targets that lack it, and not only for the next portion
-	deaths  []death         // with its newest
-	letters []*entry        // that it has become
+	deaths  []ledger.Death  // with its newest
+	letters []*ledger.Entry // that it has become
 	astray  int             // letters that it has become by way of queues that kept it out
 	noted   []vhost.QueueID // targets that have it, as the fact says that it is held
 
 	set     *vhost.Settings // of the queue that it leaves; nil: where it goes is not known
-	way     way
+	way     ledger.Way
 	nowhere vhost.Cause // why it leads to no queue, 0 if it does
-	targets []*line
+	targets []*ledger.Line
 	keepers []string // delayed exchanges that keep it
 }
 
 // reason is why it died.
-func (d *departure) reason() string { return d.deaths[0].reason }
+func (d *departure) reason() string { return d.deaths[0].Reason }
 
 // depart finds the letters of a copy that leaves: they come before the fact that tells so. deaths is what it has died
 // of by then, if that is known.
-func (w *world) depart(st *step, e *entry, deaths []death) *departure {
-	d := &departure{from: e, again: e.state == queue.Held, deaths: deaths}
+func (w *world) depart(st *step, e *ledger.Entry, deaths []ledger.Death) *departure {
+	d := &departure{from: e, again: e.State == queue.Held, deaths: deaths}
 	if d.again {
-		d.deaths, d.waited = e.deaths, e.lost != vhost.Moved
+		d.deaths, d.waited = e.Deaths, e.Lost != vhost.Moved
 	}
-	var rest []*entry
+	var rest []*ledger.Entry
 	for _, l := range st.letters {
 		switch direct, mine := w.became(d, l); {
 		case direct:
@@ -48,13 +49,13 @@ func (w *world) depart(st *step, e *entry, deaths []death) *departure {
 	}
 	st.letters = rest
 	if d.deaths == nil { // no letter tells
-		d.deaths = w.died(e.deaths, e.line.name, w.guess(st, e))
+		d.deaths = w.live.Died(e.Deaths, e.Line.Name, w.guess(st, e))
 	}
 	w.foreknow(st, d)
 	for _, l := range d.letters {
 		w.went(l, d.way)
 	}
-	w.note("message %d, %v in %q, died of %v: %d letters, %d astray, to %+v", e.message, e.deaths, e.line.name, d.deaths, len(d.letters), d.astray, d.way)
+	w.note("message %d, %v in %q, died of %v: %d letters, %d astray, to %+v", e.Message, e.Deaths, e.Line.Name, d.deaths, len(d.letters), d.astray, d.way)
 	if !d.again {
 		w.checkReason(st, d)
 	}
@@ -62,32 +63,32 @@ func (w *world) depart(st *step, e *entry, deaths []death) *departure {
 }
 
 // went notes by which way a letter came.
-func (w *world) went(l *entry, to way) {
-	to.target = l.way.target
-	l.way, w.ways[l.history] = to, to
+func (w *world) went(l *ledger.Entry, to ledger.Way) {
+	to.Target = l.Way.Target
+	l.Way, w.ways[l.History] = to, to
 }
 
 // became reports whether l is a letter that the copy has become, and whether directly.
-func (w *world) became(d *departure, l *entry) (direct, mine bool) {
+func (w *world) became(d *departure, l *ledger.Entry) (direct, mine bool) {
 	// something has become of it since
-	if l.message != d.from.message || l.state != queue.Ready && l.line.kept == nil || l.cause != 0 {
+	if l.Message != d.from.Message || l.State != queue.Ready && l.Line.Kept == nil || l.Cause != 0 {
 		return false, false
 	}
-	ways := [][]death{d.deaths}
+	ways := [][]ledger.Death{d.deaths}
 	if d.deaths == nil {
 		ways = ways[:0]
-		for _, r := range reasons {
-			ways = append(ways, w.died(d.from.deaths, d.from.line.name, r))
+		for _, r := range ledger.Reasons {
+			ways = append(ways, w.live.Died(d.from.Deaths, d.from.Line.Name, r))
 		}
 	}
 	for _, deaths := range ways {
-		if slices.Equal(l.deaths, deaths) {
+		if slices.Equal(l.Deaths, deaths) {
 			d.deaths = deaths
 			return true, true
 		}
 	}
 	for _, deaths := range ways {
-		if w.passes(l.deaths, deaths) {
+		if w.live.Passes(l.Deaths, deaths) {
 			d.deaths = deaths
 			return false, true
 		}
@@ -96,46 +97,46 @@ func (w *world) became(d *departure, l *entry) (direct, mine bool) {
 }
 
 // guess is why a copy must have died.
-func (w *world) guess(st *step, e *entry) string {
+func (w *world) guess(st *step, e *ledger.Entry) string {
 	switch {
 	case slices.Contains(st.over, e):
-		return limitReason
-	case e.state == queue.Unacked:
+		return ledger.LimitReason
+	case e.State == queue.Unacked:
 		return "reject"
-	case e.expireAt != 0 && (e.expireAt <= st.stamp.Now || e.zero == w.audits):
+	case e.ExpireAt != 0 && (e.ExpireAt <= st.stamp.Now || e.Zero == w.audits):
 		return "expired"
-	case st.back[e] && w.view(st, e.line) == nil: // with its queue went what its limits were
-		return limitReason
+	case st.back[e] && w.view(st, e.Line) == nil: // with its queue went what its limits were
+		return ledger.LimitReason
 	}
 	return "maxlen"
 }
 
 // foreknow computes anew where a letter goes. What has changed on the way is not known.
 func (w *world) foreknow(st *step, d *departure) {
-	view := w.view(st, d.from.line)
+	view := w.view(st, d.from.Line)
 	settings := st.command.Kind == vhost.SetPolicy || st.command.Kind == vhost.ClearPolicy || st.command.Kind == vhost.SetOptions
 	if view == nil || st.structural && (!settings || st.refused != nil) {
 		return
 	}
-	d.way = d.from.way
+	d.way = d.from.Way
 	if k, has := view.Settings.DLRK(); has {
-		d.way.keys = []string{k}
-	} else if w.contents[d.from.ref].edited {
+		d.way.Keys = []string{k}
+	} else if w.contents[d.from.Ref].edited {
 		return // it has the keys with which somebody sent it
 	}
-	if d.way.keys == nil {
+	if d.way.Keys == nil {
 		return
 	}
 	d.set = &view.Settings
 	name, has := d.set.DLX()
 	if !has {
-		d.way, d.nowhere = d.from.way, vhost.GoneLimit // where it was going when it came here
+		d.way, d.nowhere = d.from.Way, vhost.GoneLimit // where it was going when it came here
 		if d.again {
 			d.nowhere = vhost.LostExchange
 		}
 		return
 	}
-	d.way.exchange, d.way.target = name, ""
+	d.way.Exchange, d.way.Target = name, ""
 	ids, keepers, there := w.route(d.way, d.from)
 	d.keepers = keepers
 	switch {
@@ -145,7 +146,7 @@ func (w *world) foreknow(st *step, d *departure) {
 		d.nowhere = vhost.LostRoute
 	}
 	for _, id := range ids {
-		if q := w.live.lines[id]; q != nil {
+		if q := w.live.Lines[id]; q != nil {
 			d.targets = append(d.targets, q)
 		}
 	}
@@ -153,19 +154,19 @@ func (w *world) foreknow(st *step, d *departure) {
 
 // route computes anew where a way leads a copy, and which delayed exchanges keep it there; ok is false if the way's
 // exchange is not there.
-func (w *world) route(to way, e *entry) (ids []vhost.QueueID, keepers []string, ok bool) {
-	if to.target != "" {
-		if id, there := w.vhost.Topology().Queue(to.target); there {
+func (w *world) route(to ledger.Way, e *ledger.Entry) (ids []vhost.QueueID, keepers []string, ok bool) {
+	if to.Target != "" {
+		if id, there := w.vhost.Topology().Queue(to.Target); there {
 			ids = append(ids, id)
 		}
 		return ids, nil, true
 	}
-	x := w.vhost.Topology().Exchange(to.exchange)
+	x := w.vhost.Topology().Exchange(to.Exchange)
 	if x == nil {
 		return nil, nil, false
 	}
-	m := topology.Message{Key: []byte(to.keys[0]), Headers: w.messages[e.message].rawHeaders(), Early: w.early(e)}
-	for _, k := range to.keys[1:] {
+	m := topology.Message{Key: []byte(to.Keys[0]), Headers: w.messages[e.Message].rawHeaders(), Early: w.early(e)}
+	for _, k := range to.Keys[1:] {
 		m.More = append(m.More, []byte(k))
 	}
 	route := w.vhost.Topology().Route(x, &m, nil)
@@ -177,16 +178,16 @@ func (w *world) route(to way, e *entry) (ids []vhost.QueueID, keepers []string, 
 
 // moved checks that a copy which is gone for its letters has arrived wherever these were routed, with one death more;
 // cause tells why it is nowhere, if it is not Moved.
-func (w *world) moved(st *step, e *entry, cause vhost.Cause) {
+func (w *world) moved(st *step, e *ledger.Entry, cause vhost.Cause) {
 	d := w.depart(st, e, nil)
-	if cause == vhost.Moved && len(d.letters)+d.astray+len(e.took) == 0 {
+	if cause == vhost.Moved && len(d.letters)+d.astray+len(e.Took) == 0 {
 		for _, l := range st.letters {
-			if l.message == e.message {
-				w.violate(Deaths, "message %d came from %q with %v and has %v in %q", e.message, e.line.name, e.deaths, l.deaths, l.line.name)
+			if l.Message == e.Message {
+				w.violate(Deaths, "message %d came from %q with %v and has %v in %q", e.Message, e.Line.Name, e.Deaths, l.Deaths, l.Line.Name)
 				return
 			}
 		}
-		w.violate(Moves, "message %d left %q as a dead letter and arrived nowhere", e.message, e.line.name)
+		w.violate(Moves, "message %d left %q as a dead letter and arrived nowhere", e.Message, e.Line.Name)
 		return
 	}
 	if d.again {
@@ -196,23 +197,23 @@ func (w *world) moved(st *step, e *entry, cause vhost.Cause) {
 }
 
 // checkGone makes sure that what dies without a letter has no dead-letter exchange.
-func (w *world) checkGone(st *step, e *entry, cause vhost.Cause) {
+func (w *world) checkGone(st *step, e *ledger.Entry, cause vhost.Cause) {
 	reason := map[vhost.Cause]string{
-		vhost.GoneRejected: "reject", vhost.GoneExpired: "expired", vhost.GoneMaxLen: "maxlen", vhost.GoneLimit: limitReason,
+		vhost.GoneRejected: "reject", vhost.GoneExpired: "expired", vhost.GoneMaxLen: "maxlen", vhost.GoneLimit: ledger.LimitReason,
 	}[cause]
-	w.checkReason(st, &departure{from: e, deaths: []death{{reason: reason}}})
-	view := w.view(st, e.line)
+	w.checkReason(st, &departure{from: e, deaths: []ledger.Death{{Reason: reason}}})
+	view := w.view(st, e.Line)
 	if view == nil {
 		return
 	}
 	if _, has := view.Settings.DLX(); has {
-		w.violate(Moves, "message %d of %q is gone (%s), and there is a dead-letter exchange", e.message, e.line.name, cause)
+		w.violate(Moves, "message %d of %q is gone (%s), and there is a dead-letter exchange", e.Message, e.Line.Name, cause)
 	}
-	if e.state == queue.Held {
-		w.violate(Held, "message %d was held in %q, and is gone (%s)", e.message, e.line.name, cause)
+	if e.State == queue.Held {
+		w.violate(Held, "message %d was held in %q, and is gone (%s)", e.Message, e.Line.Name, cause)
 	}
-	if cause == vhost.GoneLimit && w.live.number("lost-letters-max-bytes") > 0 {
-		w.violate(Shelf, "message %d of %q came back too often and is gone, and there is a shelf", e.message, e.line.name)
+	if cause == vhost.GoneLimit && w.live.Number("lost-letters-max-bytes") > 0 {
+		w.violate(Shelf, "message %d of %q came back too often and is gone, and there is a shelf", e.Message, e.Line.Name)
 	}
 }
 
@@ -224,46 +225,46 @@ func (w *world) checkReason(st *step, d *departure) {
 		w.checkExpired(st, e)
 	case "maxlen":
 		w.checkDropped(st, e)
-	case limitReason:
-		if !slices.Contains(st.over, e) && w.view(st, e.line) != nil {
+	case ledger.LimitReason:
+		if !slices.Contains(st.over, e) && w.view(st, e.Line) != nil {
 			w.violate(Counts, "message %d of %q died of its delivery limit after %d returns, %d failed",
-				e.message, e.line.name, e.acquired, e.failed)
+				e.Message, e.Line.Name, e.Acquired, e.Failed)
 		}
 	case "reject", "nack":
-		if k := st.command.Kind; k != vhost.Reject && k != vhost.Nack && k != vhost.CommitTx && !e.offRejected || st.command.Requeue {
-			w.violate(Answers, "message %d of %q died as rejected, and nobody rejected it", e.message, e.line.name)
+		if k := st.command.Kind; k != vhost.Reject && k != vhost.Nack && k != vhost.CommitTx && !e.OffRejected || st.command.Requeue {
+			w.violate(Answers, "message %d of %q died as rejected, and nobody rejected it", e.Message, e.Line.Name)
 		}
 	}
 }
 
 // checkExpired makes sure that a copy was due.
-func (w *world) checkExpired(st *step, e *entry) {
+func (w *world) checkExpired(st *step, e *ledger.Entry) {
 	switch {
-	case e.kept:
-		w.violate(Kept, "message %d of %q was kept, and expired at %d", e.message, e.line.name, st.stamp.Now)
-	case e.expireAt == 0 || e.expireAt > st.stamp.Now && e.zero != w.audits:
-		w.violate(Expiry, "message %d of %q expired at %d, it was due at %d", e.message, e.line.name, st.stamp.Now, e.expireAt)
+	case e.Kept:
+		w.violate(Kept, "message %d of %q was kept, and expired at %d", e.Message, e.Line.Name, st.stamp.Now)
+	case e.ExpireAt == 0 || e.ExpireAt > st.stamp.Now && e.Zero != w.audits:
+		w.violate(Expiry, "message %d of %q expired at %d, it was due at %d", e.Message, e.Line.Name, st.stamp.Now, e.ExpireAt)
 	}
-	if e.zero == w.audits && e.state == queue.Ready && e.line.head() == e {
-		if x := w.takers()[e.line.name]; x != nil {
-			w.violate(Served, "message %d came to %q and expired there at once, and consumer %q has room", e.message, e.line.name, x.tag)
+	if e.Zero == w.audits && e.State == queue.Ready && e.Line.Head() == e {
+		if x := w.takers()[e.Line.Name]; x != nil {
+			w.violate(Served, "message %d came to %q and expired there at once, and consumer %q has room", e.Message, e.Line.Name, x.tag)
 		}
 	}
-	view := w.view(st, e.line)
-	if e.state == queue.Ready && view != nil && view.Settings.ExpiryHead && !st.back[e] && e.line.head() != e {
-		if view.Settings.Overflow != vhost.DropLowest || e.line.lowest() != e {
-			w.violate(Expiry, "message %d of %q expired and was not its head", e.message, e.line.name)
+	view := w.view(st, e.Line)
+	if e.State == queue.Ready && view != nil && view.Settings.ExpiryHead && !st.back[e] && e.Line.Head() != e {
+		if view.Settings.Overflow != vhost.DropLowest || e.Line.Lowest() != e {
+			w.violate(Expiry, "message %d of %q expired and was not its head", e.Message, e.Line.Name)
 		}
 	}
 }
 
 // full reports whether a queue has no room for one more.
-func full(v *vhost.QueueView, q *line, bytes int64, letter bool) bool {
+func full(v *vhost.QueueView, q *ledger.Line, bytes int64, letter bool) bool {
 	set := &v.Settings
-	if dropsHead(set.Overflow) || q.quorum && letter {
+	if dropsHead(set.Overflow) || q.Quorum && letter {
 		return false
 	}
-	n, have := q.queued(true)
+	n, have := q.Queued(true)
 	return set.MaxLength >= 0 && int64(n)+1 > set.MaxLength || set.MaxLengthBytes >= 0 && have+bytes > set.MaxLengthBytes
 }
 
@@ -275,19 +276,19 @@ func (w *world) checkStrays(st *step) {
 		return
 	}
 	for _, l := range st.arrivals {
-		w.violate(Schedule, "message %d arrived in %q, and nothing has fired for it", l.message, l.line.name)
+		w.violate(Schedule, "message %d arrived in %q, and nothing has fired for it", l.Message, l.Line.Name)
 	}
 	if st.command.Kind == vhost.Resend && st.command.Edit.Keep {
 		return
 	}
 	for _, l := range st.letters {
-		m := w.messages[l.message]
-		if w.violation == nil && (!st.publishes() || m.step < w.step && st.command.Kind == vhost.Publish || len(l.deaths) == 0 || l.deaths[len(l.deaths)-1].reason != "maxlen") {
+		m := w.messages[l.Message]
+		if w.violation == nil && (!st.publishes() || m.step < w.step && st.command.Kind == vhost.Publish || len(l.Deaths) == 0 || l.Deaths[len(l.Deaths)-1].Reason != "maxlen") {
 			checker := Moves
 			if st.command.Kind == vhost.Republish {
 				checker = Shelf
 			}
-			w.violate(checker, "a letter of message %d arrived in %q, and no copy has ended for it", l.message, l.line.name)
+			w.violate(checker, "a letter of message %d arrived in %q, and no copy has ended for it", l.Message, l.Line.Name)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -95,7 +96,7 @@ func (w *world) compare(end storage.Index) error {
 		return nil
 	}
 	maps.DeleteFunc(w.sealed, func(i storage.Index, _ sealed) bool { return i > end })
-	w.live = w.base.clone()
+	w.live = w.base.Clone()
 	w.twin = vhost.New(vhostName, logID, w, &spare{})
 	w.look(func() {
 		if err := w.twin.Fold(0, w.vhost.Contents()); err != nil {
@@ -105,7 +106,7 @@ func (w *world) compare(end storage.Index) error {
 	w.twinAhead = w.vhost.Ruling()
 	unknown := func(r storage.Ref) bool { return r.Log == storage.Volatile || r.Index > end }
 	maps.DeleteFunc(w.contents, func(r storage.Ref, _ content) bool { return unknown(r) })
-	maps.DeleteFunc(w.ways, func(r storage.Ref, _ way) bool { return unknown(r) })
+	maps.DeleteFunc(w.ways, func(r storage.Ref, _ ledger.Way) bool { return unknown(r) })
 	return w.checkConfirmed()
 }
 
@@ -121,10 +122,10 @@ func (w *world) compareCopies() error {
 		w.violate(Replay, "a snapshot does not decode: %v", err)
 		return nil
 	}
-	found := map[*entry]*copied{}
+	found := map[*ledger.Entry]*copied{}
 	for i := range facts {
 		f := &facts[i]
-		e := w.base.find(f.Queue, f.Seq)
+		e := w.base.Find(f.Queue, f.Seq)
 		c := found[e]
 		switch f.Kind {
 		case vhost.Enqueued:
@@ -138,15 +139,15 @@ func (w *world) compareCopies() error {
 		default:
 			continue
 		}
-		if e == nil || found[e] != nil || e.ref != f.Entry.Ref(logID) {
+		if e == nil || found[e] != nil || e.Ref != f.Entry.Ref(logID) {
 			w.violate(Replay, "copy %d of queue %d is not in the log", f.Seq, f.Queue)
 			return nil
 		}
 		found[e] = c
 	}
-	for q := range w.base.all() {
-		for _, s := range q.seqs() {
-			e := q.copies[s]
+	for q := range w.base.All() {
+		for _, s := range q.Seqs() {
+			e := q.Copies[s]
 			if found[e] == nil {
 				continue
 			}
@@ -159,7 +160,7 @@ func (w *world) compareCopies() error {
 			}
 		}
 	}
-	if n := w.base.durables(); n != uint64(len(found)) {
+	if n := w.base.Durables(); n != uint64(len(found)) {
 		w.violate(Replay, "the log knows %d copies, the machine %d", n, len(found))
 	}
 	return nil
@@ -173,40 +174,40 @@ type copied struct {
 }
 
 // compareCopy compares what a snapshot says of a copy with the log.
-func (w *world) compareCopy(e *entry, c *copied) {
-	name := e.line.name
+func (w *world) compareCopy(e *ledger.Entry, c *copied) {
+	name := e.Line.Name
 	redelivered, handed := c.fact.Entry.Flags&queue.Redelivered != 0, c.fact.Entry.Flags&queue.Handed != 0
 	switch {
-	case e.redelivered && !redelivered:
-		w.violate(Replay, "message %d in %q was handed out, says the log, and is not flagged", e.message, name)
-	case e.handed && !handed:
-		w.violate(Counts, "message %d in %q was with a consumer, says the log, and that is forgotten", e.message, name)
-	case e.line.id == shelfID && uint64(e.origin) != c.fact.N:
-		w.violate(Shelf, "letter %d of message %d is one of %x, says the log, and one of %x after it", e.seq+1, e.message, e.origin, c.fact.N)
-	case e.line.id != shelfID && uint64(e.acquired) != c.fact.N || uint64(e.failed) != c.failed:
-		w.violate(Counts, "message %d in %q came back %d times, %d failed; expected %d, %d", e.message, name, c.fact.N, c.failed, e.acquired, e.failed)
-	case e.until != c.fact.At && e.line.kept != nil:
-		w.violate(Schedule, "message %d in %q is due at %d, expected %d", e.message, name, c.fact.At, e.until)
-	case e.until != c.fact.At:
-		w.violate(Waiting, "message %d in %q waits until %d, expected %d", e.message, name, c.fact.At, e.until)
-	case (e.state == queue.Held) != (c.held != nil):
-		w.violate(Held, "message %d in %q is held: %t, expected %t", e.message, name, c.held != nil, e.state == queue.Held)
-	case e.history != c.fact.History || e.expireAt != c.fact.Entry.ExpireAt:
-		w.violate(Replay, "message %d in %q expires at %d, expected %d, or has another history", e.message, name, c.fact.Entry.ExpireAt, e.expireAt)
-	case c.held != nil && (c.held.Cause != e.lost || !slices.Equal(c.held.Took, e.took)):
-		w.violate(Held, "message %d in %q is held for %q and queues %v have it, expected %q, %v", e.message, name, c.held.Cause, c.held.Took, e.lost, e.took)
-	case e.line == w.base.shelf && vhost.Cause(c.fact.Entry.Priority) != e.lost:
-		w.violate(Shelf, "message %d is on the shelf as %q, expected %q", e.message, vhost.Cause(c.fact.Entry.Priority), e.lost)
+	case e.Redelivered && !redelivered:
+		w.violate(Replay, "message %d in %q was handed out, says the log, and is not flagged", e.Message, name)
+	case e.Handed && !handed:
+		w.violate(Counts, "message %d in %q was with a consumer, says the log, and that is forgotten", e.Message, name)
+	case e.Line.ID == ledger.ShelfID && uint64(e.Origin) != c.fact.N:
+		w.violate(Shelf, "letter %d of message %d is one of %x, says the log, and one of %x after it", e.Seq+1, e.Message, e.Origin, c.fact.N)
+	case e.Line.ID != ledger.ShelfID && uint64(e.Acquired) != c.fact.N || uint64(e.Failed) != c.failed:
+		w.violate(Counts, "message %d in %q came back %d times, %d failed; expected %d, %d", e.Message, name, c.fact.N, c.failed, e.Acquired, e.Failed)
+	case e.Until != c.fact.At && e.Line.Kept != nil:
+		w.violate(Schedule, "message %d in %q is due at %d, expected %d", e.Message, name, c.fact.At, e.Until)
+	case e.Until != c.fact.At:
+		w.violate(Waiting, "message %d in %q waits until %d, expected %d", e.Message, name, c.fact.At, e.Until)
+	case (e.State == queue.Held) != (c.held != nil):
+		w.violate(Held, "message %d in %q is held: %t, expected %t", e.Message, name, c.held != nil, e.State == queue.Held)
+	case e.History != c.fact.History || e.ExpireAt != c.fact.Entry.ExpireAt:
+		w.violate(Replay, "message %d in %q expires at %d, expected %d, or has another history", e.Message, name, c.fact.Entry.ExpireAt, e.ExpireAt)
+	case c.held != nil && (c.held.Cause != e.Lost || !slices.Equal(c.held.Took, e.Took)):
+		w.violate(Held, "message %d in %q is held for %q and queues %v have it, expected %q, %v", e.Message, name, c.held.Cause, c.held.Took, e.Lost, e.Took)
+	case e.Line == w.base.Shelf && vhost.Cause(c.fact.Entry.Priority) != e.Lost:
+		w.violate(Shelf, "message %d is on the shelf as %q, expected %q", e.Message, vhost.Cause(c.fact.Entry.Priority), e.Lost)
 	}
-	e.redelivered, e.handed = redelivered, handed
-	if e.state == queue.Waiting || e.state == queue.Held {
+	e.Redelivered, e.Handed = redelivered, handed
+	if e.State == queue.Waiting || e.State == queue.Held {
 		w.result.Survived++
 	}
 }
 
 // compareRecord reads what a copy refers to: it is what was stored.
-func (w *world) compareRecord(e *entry) error {
-	for _, ref := range [2]storage.Ref{e.ref, e.history} {
+func (w *world) compareRecord(e *ledger.Entry) error {
+	for _, ref := range [2]storage.Ref{e.Ref, e.History} {
 		if ref.IsZero() {
 			continue
 		}
@@ -215,11 +216,11 @@ func (w *world) compareRecord(e *entry) error {
 			if w.planned(err) || w.spoilt(err) {
 				return err
 			}
-			w.violate(Readable, "message %d in %q: %v", e.message, e.line.name, err)
+			w.violate(Readable, "message %d in %q: %v", e.Message, e.Line.Name, err)
 			return nil
 		}
 		if maphash.Bytes(sumSeed, w.scratch) != w.contents[ref].sum {
-			w.violate(w.unlike(), "message %d in %q: other bytes at %+v than stored", e.message, e.line.name, ref)
+			w.violate(w.unlike(), "message %d in %q: other bytes at %+v than stored", e.Message, e.Line.Name, ref)
 		}
 	}
 	return nil
@@ -228,13 +229,13 @@ func (w *world) compareRecord(e *entry) error {
 // checkConfirmed finds every confirmed message in a queue, or among those of which a copy has ended.
 func (w *world) checkConfirmed() error {
 	held := map[uint64]bool{}
-	for q := range w.base.all() {
-		for _, e := range q.copies {
-			held[e.message] = true
+	for q := range w.base.All() {
+		for _, e := range q.Copies {
+			held[e.Message] = true
 		}
 	}
 	for n := range w.published + 1 {
-		if m := w.messages[n]; m != nil && m.confirmed && m.durableAt > 0 && !held[n] && !w.base.gone[n] {
+		if m := w.messages[n]; m != nil && m.confirmed && m.durableAt > 0 && !held[n] && !w.base.Gone[n] {
 			w.violate(Confirmed, "message %d was confirmed, and is nowhere", n)
 		}
 	}

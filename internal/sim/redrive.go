@@ -5,20 +5,14 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// job is what is known of a redrive.
-type job struct {
-	vhost.Job
-	since int64 // vhost time from which its rate is counted, 0: it has not gone on since it began or changed
-	sent  uint64
-}
-
 // sent is a letter that a job has moved, and what it has become.
 type sent struct {
-	from *entry
-	came []*entry
+	from *ledger.Entry
+	came []*ledger.Entry
 }
 
 // clerk is a user of jobs whose rights come and go, and who may not take all letters. Any other user may do everything.
@@ -102,10 +96,10 @@ func (w *world) resend(source vhost.Where) vhost.Command {
 	x := &vhost.Edit{Source: source, ID: w.idIn(source), Keep: w.chance(3)}
 	w.aim(&x.Way, &x.Queue, &x.Exchange, &x.Key)
 	e := w.copyAt(source, x.ID)
-	if e == nil || w.messages[e.message].delay > 0 || w.messages[e.message].nonsense {
+	if e == nil || w.messages[e.Message].delay > 0 || w.messages[e.Message].nonsense {
 		return vhost.Command{}
 	}
-	m := w.messages[e.message]
+	m := w.messages[e.Message]
 	return vhost.Command{Kind: vhost.Resend, Edit: x, Properties: m.properties(nil), Body: m.body}
 }
 
@@ -130,11 +124,11 @@ func (w *world) rate() uint64 {
 }
 
 func (w *world) someJob() vhost.JobID {
-	if len(w.live.jobs) == 0 || w.chance(20) {
+	if len(w.live.Jobs) == 0 || w.chance(20) {
 		return vhost.JobID(w.dice.IntN(9))
 	}
 	var ids []vhost.JobID
-	for id := range w.live.jobs {
+	for id := range w.live.Jobs {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
@@ -142,33 +136,33 @@ func (w *world) someJob() vhost.JobID {
 }
 
 // whereabouts finds a source in the ledger, nil if it is not there.
-func (w *world) whereabouts(source vhost.Where) *line {
+func (w *world) whereabouts(source vhost.Where) *ledger.Line {
 	if source.Lost {
-		return w.live.shelf
+		return w.live.Shelf
 	}
-	return w.live.lines[w.queueID(source.Queue, nil)]
+	return w.live.Lines[w.queueID(source.Queue, nil)]
 }
 
 func (w *world) idIn(source vhost.Where) uint64 {
-	if q := w.whereabouts(source); q != nil && len(q.copies) > 0 && !w.chance(12) {
-		there := q.seqs()
+	if q := w.whereabouts(source); q != nil && len(q.Copies) > 0 && !w.chance(12) {
+		there := q.Seqs()
 		return uint64(there[w.dice.IntN(len(there))]) + 1
 	}
 	return uint64(1 + w.dice.IntN(9))
 }
 
-func (w *world) copyAt(source vhost.Where, id uint64) *entry {
+func (w *world) copyAt(source vhost.Where, id uint64) *ledger.Entry {
 	if q := w.whereabouts(source); q != nil && id > 0 {
-		return q.copies[queue.Seq(id-1)]
+		return q.Copies[queue.Seq(id-1)]
 	}
 	return nil
 }
 
 // becameBack takes the letters that a copy has become which nothing has died of: all its history is theirs.
-func (w *world) becameBack(st *step, e *entry) (came []*entry) {
-	var rest []*entry
+func (w *world) becameBack(st *step, e *ledger.Entry) (came []*ledger.Entry) {
+	var rest []*ledger.Entry
 	for _, l := range st.letters {
-		if l.message != e.message || !slices.Equal(l.deaths, e.deaths) && len(l.deaths) > 0 || l.history == e.history {
+		if l.Message != e.Message || !slices.Equal(l.Deaths, e.Deaths) && len(l.Deaths) > 0 || l.History == e.History {
 			rest = append(rest, l)
 			continue
 		}
@@ -180,21 +174,21 @@ func (w *world) becameBack(st *step, e *entry) (came []*entry) {
 
 // discarded reports whether a copy that has gone is on the shelf now because somebody discarded it, and not because it
 // died.
-func (w *world) discarded(st *step, e *entry) bool {
-	return st.ticks() && slices.ContainsFunc(st.letters, func(l *entry) bool {
-		return l.message == e.message && l.lost == vhost.Discarded && slices.Equal(l.deaths, e.deaths)
+func (w *world) discarded(st *step, e *ledger.Entry) bool {
+	return st.ticks() && slices.ContainsFunc(st.letters, func(l *ledger.Entry) bool {
+		return l.Message == e.Message && l.Lost == vhost.Discarded && slices.Equal(l.Deaths, e.Deaths)
 	})
 }
 
 // cameBack counts a copy that a job has sent and that has died since, once.
-func (w *world) cameBack(e *entry) {
-	if e.resent.Job != 0 && !e.resent.CameBack && e.state != queue.Held && e.cause != vhost.GoneDeleted {
-		w.backs[e.resent.Job]++
+func (w *world) cameBack(e *ledger.Entry) {
+	if e.Resent.Job != 0 && !e.Resent.CameBack && e.State != queue.Held && e.Cause != vhost.GoneDeleted {
+		w.backs[e.Resent.Job]++
 	}
 }
 
 // sendsBack notes that a job has moved a copy. Which job it was tells the fact that follows.
-func (w *world) sendsBack(st *step, e *entry) {
+func (w *world) sendsBack(st *step, e *ledger.Entry) {
 	st.sent = append(st.sent, sent{e, w.becameBack(st, e)})
 }
 
@@ -204,17 +198,17 @@ func (w *world) jobBegun(st *step, f *vhost.Fact) {
 	if o := st.command.JobSpec; st.command.Kind != vhost.BeginRedrive || o.Source != j.Source || o.Target != j.Target || o.Filter != j.Filter {
 		w.violate(Redrive, "job %d has begun by command %d, and is another one than asked for", j.ID, st.command.Kind)
 	}
-	if w.live.jobs[j.ID] != nil || j.ID <= w.live.lastJob {
+	if w.live.Jobs[j.ID] != nil || j.ID <= w.live.LastJob {
 		w.violate(Redrive, "job %d has begun, and there was one with its number", j.ID)
 	}
-	w.live.structure(f)
+	w.live.Structure(f)
 	w.jobRecoveries[j.ID], w.backs[j.ID] = w.result.Recoveries, 0 // one that no log tells of may have had the number
 }
 
 // jobProgressed checks a portion of a job: what it moved was its to move, and went where it was sent, once.
 func (w *world) jobProgressed(st *step, f *vhost.Fact) {
 	now := vhost.JobOf(f)
-	j := w.live.jobs[now.ID]
+	j := w.live.Jobs[now.ID]
 	if j == nil {
 		w.violate(Redrive, "job %d goes on, and there is none", now.ID)
 		return
@@ -247,143 +241,132 @@ func (w *world) jobProgressed(st *step, f *vhost.Fact) {
 	}
 	w.result.Redriven += len(st.sent)
 	st.sent = nil
-	w.live.structure(f)
+	w.live.Structure(f)
 }
 
 // checkRate makes sure that a job keeps its rate: no letter comes sooner than it allows.
-func (w *world) checkRate(st *step, j *job, now *vhost.Job) {
+func (w *world) checkRate(st *step, j *ledger.Job, now *vhost.Job) {
 	// what goes on goes on
 	resumed := st.command.Kind == vhost.ChangeRedrive && st.command.JobChange.Action == vhost.JobResume
 	if j.State != vhost.JobRunning || !st.ticks() && !resumed {
-		j.since = 0
+		j.Since = 0
 	}
 	if now.Progress.Rate == 0 {
 		return
 	}
-	if j.since == 0 {
-		j.since, j.sent = int64(st.stamp.Now), now.Moved-uint64(len(st.sent))
+	if j.Since == 0 {
+		j.Since, j.Sent = int64(st.stamp.Now), now.Moved-uint64(len(st.sent))
 	}
-	if most := uint64(int64(st.stamp.Now)-j.since)*now.Progress.Rate/1000 + 1; now.Moved-j.sent > most {
-		w.violate(Redrive, "job %d moved %d letters in %d ms, %d a second are allowed", j.ID, now.Moved-j.sent, int64(st.stamp.Now)-j.since, now.Progress.Rate)
+	if most := uint64(int64(st.stamp.Now)-j.Since)*now.Progress.Rate/1000 + 1; now.Moved-j.Sent > most {
+		w.violate(Redrive, "job %d moved %d letters in %d ms, %d a second are allowed", j.ID, now.Moved-j.Sent, int64(st.stamp.Now)-j.Since, now.Progress.Rate)
 	}
 }
 
 // checkSent looks at one letter that a job has moved.
-func (w *world) checkSent(st *step, j *job, x *sent) {
+func (w *world) checkSent(st *step, j *ledger.Job, x *sent) {
 	e := x.from
-	_, may := clerkMay(j.User, uint64(e.seq)+1)
+	_, may := clerkMay(j.User, uint64(e.Seq)+1)
 	switch {
 	case !may:
-		w.violate(Redrive, "job %d took message %d out of %q, which its user may not take", j.ID, e.message, e.line.name)
-	case j.Source.Lost != (e.line == w.live.shelf) || !j.Source.Lost && e.line.name != j.Source.Queue:
-		w.violate(Redrive, "job %d took message %d out of %q", j.ID, e.message, e.line.name)
-	case e.state != queue.Ready:
-		w.violate(Redrive, "job %d took message %d of %q, which was not ready: %d", j.ID, e.message, e.line.name, e.state)
-	case j.IDs != nil && !slices.Contains(j.IDs, uint64(e.seq)+1):
-		w.violate(Redrive, "job %d took message %d of %q, which was not named", j.ID, e.message, e.line.name)
-	case j.IDs == nil && (int(laneOf(e.seq)) >= len(j.Bounds) || uint64(e.seq) >= j.Bounds[laneOf(e.seq)]):
-		w.violate(Redrive, "job %d took message %d of %q, which came later", j.ID, e.message, e.line.name)
-	case e.resent.Job == j.ID:
-		w.violate(Redrive, "job %d took message %d of %q, which it had sent", j.ID, e.message, e.line.name)
+		w.violate(Redrive, "job %d took message %d out of %q, which its user may not take", j.ID, e.Message, e.Line.Name)
+	case j.Source.Lost != (e.Line == w.live.Shelf) || !j.Source.Lost && e.Line.Name != j.Source.Queue:
+		w.violate(Redrive, "job %d took message %d out of %q", j.ID, e.Message, e.Line.Name)
+	case e.State != queue.Ready:
+		w.violate(Redrive, "job %d took message %d of %q, which was not ready: %d", j.ID, e.Message, e.Line.Name, e.State)
+	case j.IDs != nil && !slices.Contains(j.IDs, uint64(e.Seq)+1):
+		w.violate(Redrive, "job %d took message %d of %q, which was not named", j.ID, e.Message, e.Line.Name)
+	case j.IDs == nil && (int(ledger.LaneOf(e.Seq)) >= len(j.Bounds) || uint64(e.Seq) >= j.Bounds[ledger.LaneOf(e.Seq)]):
+		w.violate(Redrive, "job %d took message %d of %q, which came later", j.ID, e.Message, e.Line.Name)
+	case e.Resent.Job == j.ID:
+		w.violate(Redrive, "job %d took message %d of %q, which it had sent", j.ID, e.Message, e.Line.Name)
 	case j.IDs == nil && !sifted(j.Filter, e):
-		w.violate(Redrive, "job %d took message %d of %q with %v, which its filter %s does not let through", j.ID, e.message, e.line.name, e.deaths, j.Filter)
+		w.violate(Redrive, "job %d took message %d of %q with %v, which its filter %s does not let through", j.ID, e.Message, e.Line.Name, e.Deaths, j.Filter)
 	}
 	if j.Discard {
 		w.checkDiscarded(j, x)
 		return
 	}
 	for _, l := range x.came {
-		again := len(e.deaths) == 0 || j.Target == vhost.TargetOrigin || j.Target == vhost.TargetQueue && e.homeOf(j.Queue).target == e.homeOf("").target
-		restored := again && !j.DropExpiration && w.messages[e.message].ttl >= 0
-		if r := l.resent; r.Job != j.ID || r.Times != e.resent.Times+1 || r.CameBack || r.Restored != restored {
-			w.violate(Redrive, "message %d, sent by job %d, says of itself: %+v", e.message, j.ID, r)
+		again := len(e.Deaths) == 0 || j.Target == vhost.TargetOrigin || j.Target == vhost.TargetQueue && e.HomeOf(j.Queue).Target == e.HomeOf("").Target
+		restored := again && !j.DropExpiration && w.messages[e.Message].ttl >= 0
+		if r := l.Resent; r.Job != j.ID || r.Times != e.Resent.Times+1 || r.CameBack || r.Restored != restored {
+			w.violate(Redrive, "message %d, sent by job %d, says of itself: %+v", e.Message, j.ID, r)
 		}
-		if j.StripDeaths != (len(l.deaths) == 0) && len(e.deaths) > 0 {
-			w.violate(Redrive, "message %d, which died of %v, has %v after job %d", e.message, e.deaths, l.deaths, j.ID)
+		if j.StripDeaths != (len(l.Deaths) == 0) && len(e.Deaths) > 0 {
+			w.violate(Redrive, "message %d, which died of %v, has %v after job %d", e.Message, e.Deaths, l.Deaths, j.ID)
 		}
 	}
-	w.checkWhither(st, x, j.wayOf(w, st, e), "job")
+	w.checkWhither(st, x, w.wayOf(j, st, e), "job")
 }
 
 // checkDiscarded makes sure that what was discarded is on the shelf, if there is one and it was not there.
-func (w *world) checkDiscarded(j *job, x *sent) {
+func (w *world) checkDiscarded(j *ledger.Job, x *sent) {
 	want := 1
-	if j.Source.Lost || w.live.number("lost-letters-max-bytes") == 0 {
+	if j.Source.Lost || w.live.Number("lost-letters-max-bytes") == 0 {
 		want = 0
 	}
-	if len(x.came) != want || want == 1 && (x.came[0].line != w.live.shelf || x.came[0].way.target != x.from.line.name) {
-		w.violate(Redrive, "message %d of %q was discarded by job %d, and became %d letters", x.from.message, x.from.line.name, j.ID, len(x.came))
+	if len(x.came) != want || want == 1 && (x.came[0].Line != w.live.Shelf || x.came[0].Way.Target != x.from.Line.Name) {
+		w.violate(Redrive, "message %d of %q was discarded by job %d, and became %d letters", x.from.Message, x.from.Line.Name, j.ID, len(x.came))
 	}
 }
 
 // letterRouteOf is where a job sends a letter; unknown if it has neither keys nor target.
-func (j *job) wayOf(w *world, st *step, e *entry) way {
-	m := w.messages[e.message]
+func (w *world) wayOf(j *ledger.Job, st *step, e *ledger.Entry) ledger.Way {
+	m := w.messages[e.Message]
 	switch j.Target {
 	case vhost.TargetQueue:
-		return e.homeOf(j.Queue)
+		return e.HomeOf(j.Queue)
 	case vhost.TargetExchange:
 		if j.Keys {
-			if w.contents[e.ref].edited {
-				return way{}
+			if w.contents[e.Ref].edited {
+				return ledger.Way{}
 			}
-			return way{exchange: j.Exchange, keys: m.keys}
+			return ledger.Way{Exchange: j.Exchange, Keys: m.keys}
 		}
-		return way{exchange: j.Exchange, keys: []string{j.Key}}
+		return ledger.Way{Exchange: j.Exchange, Keys: []string{j.Key}}
 	case vhost.TargetOnward:
 		return w.wayOn(st, e)
 	}
-	if w.contents[e.ref].edited {
-		return way{}
+	if w.contents[e.Ref].edited {
+		return ledger.Way{}
 	}
-	return way{exchange: m.exchange, keys: m.keys}
-}
-
-// homeOf is the way to a queue, or to the one in which the copy died first.
-func (e *entry) homeOf(name string) way {
-	if name == "" {
-		name = e.first
-	}
-	if name == "" && len(e.deaths) > 0 {
-		name = e.deaths[len(e.deaths)-1].queue
-	}
-	return way{target: name}
+	return ledger.Way{Exchange: m.exchange, Keys: m.keys}
 }
 
 // checkWhither makes sure that a letter has come to each queue that its way leads to, once, and to no other.
-func (w *world) checkWhither(st *step, x *sent, to way, by string) {
+func (w *world) checkWhither(st *step, x *sent, to ledger.Way, by string) {
 	var came []vhost.QueueID
 	for _, l := range x.came {
-		came = append(came, l.line.id)
-		w.went(l, way{exchange: to.exchange, keys: to.keys})
+		came = append(came, l.Line.ID)
+		w.went(l, ledger.Way{Exchange: to.Exchange, Keys: to.Keys})
 	}
 	if len(came) == 0 {
-		w.violate(Redrive, "message %d left %q by a %s and came nowhere: %+v", x.from.message, x.from.line.name, by, to)
+		w.violate(Redrive, "message %d left %q by a %s and came nowhere: %+v", x.from.Message, x.from.Line.Name, by, to)
 	}
-	if st.structural || to.keys == nil && to.target == "" {
+	if st.structural || to.Keys == nil && to.Target == "" {
 		return
 	}
 	want, keepers, _ := w.route(to, x.from)
 	for _, name := range keepers {
-		if q := w.live.scheduleOf(name); q != nil && slices.Contains(came, q.id) {
-			want = append(want, q.id)
+		if q := w.live.ScheduleOf(name); q != nil && slices.Contains(came, q.ID) {
+			want = append(want, q.ID)
 		}
 	}
 	slices.Sort(came)
 	slices.Sort(want)
 	if !slices.Equal(came, want) {
-		w.violate(Redrive, "message %d of %q, sent to %+v by a %s, came to queues %v, expected %v", x.from.message, x.from.line.name, to, by, came, want)
+		w.violate(Redrive, "message %d of %q, sent to %+v by a %s, came to queues %v, expected %v", x.from.Message, x.from.Line.Name, to, by, came, want)
 	}
 }
 
 // sifted reports whether a filter of those that are drawn lets a copy through.
-func sifted(filter string, e *entry) bool {
+func sifted(filter string, e *ledger.Entry) bool {
 	reason, count := "", int64(0)
-	for i, d := range e.deaths {
+	for i, d := range e.Deaths {
 		if i == 0 {
-			reason = d.reason
+			reason = d.Reason
 		}
-		count += d.count
+		count += d.Count
 	}
 	switch filter {
 	case "reason:rejected":
@@ -419,19 +402,19 @@ func (w *world) resentNow(st *step) {
 	case e == nil:
 		return
 	case (answer.Name == vhost.Redriven.String()) != (len(st.sent) > 0):
-		w.violate(Redrive, "message %d of %q was sent anew: %s, and %d copies left", e.message, e.line.name, answer.Name, len(st.sent))
+		w.violate(Redrive, "message %d of %q was sent anew: %s, and %d copies left", e.Message, e.Line.Name, answer.Name, len(st.sent))
 	case len(st.sent) == 0:
 		return
 	}
-	to := way{exchange: w.messages[e.message].exchange, keys: w.messages[e.message].keys}
-	if w.contents[e.ref].edited {
-		to = way{}
+	to := ledger.Way{Exchange: w.messages[e.Message].exchange, Keys: w.messages[e.Message].keys}
+	if w.contents[e.Ref].edited {
+		to = ledger.Way{}
 	}
 	switch x.Way {
 	case vhost.TargetQueue:
-		to = e.homeOf(x.Queue)
+		to = e.HomeOf(x.Queue)
 	case vhost.TargetExchange:
-		to = way{exchange: x.Exchange, keys: []string{x.Key}}
+		to = ledger.Way{Exchange: x.Exchange, Keys: []string{x.Key}}
 	}
 	w.checkWhither(st, &st.sent[0], to, "hand")
 	st.sent = nil
@@ -440,12 +423,12 @@ func (w *world) resentNow(st *step) {
 // checkJobs compares what the machine says of jobs with what the facts said.
 func (w *world) checkJobs() {
 	all := w.vhost.Reader().Redrives()
-	if len(all) != len(w.live.jobs) {
-		w.violate(Redrive, "the machine knows %d jobs, there are %d", len(all), len(w.live.jobs))
+	if len(all) != len(w.live.Jobs) {
+		w.violate(Redrive, "the machine knows %d jobs, there are %d", len(all), len(w.live.Jobs))
 		return
 	}
 	for i := range all {
-		m, j := &all[i], w.live.jobs[all[i].ID]
+		m, j := &all[i], w.live.Jobs[all[i].ID]
 		if j == nil || j.State != m.State || j.Moved != m.Moved || j.Cursor != m.Cursor || j.CameBack > m.CameBack {
 			w.violate(Redrive, "the machine says of job %d: %+v, expected %+v", m.ID, m, j)
 			return
@@ -455,7 +438,7 @@ func (w *world) checkJobs() {
 
 // checkJobsServed makes sure that no job stands still, at a moment when all that was due has happened.
 func (w *world) checkJobsServed() {
-	for _, j := range w.live.jobs {
+	for _, j := range w.live.Jobs {
 		now := w.stamp().Now
 		switch {
 		case j.State == vhost.JobRunning && j.Progress.Rate == 0, j.State == vhost.JobWatching && j.Until <= now:

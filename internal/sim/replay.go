@@ -2,75 +2,27 @@ package sim
 
 import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// tally is what a copy's returns were counted to: whether a queue counts depends on its settings, which the log's
-// facts about messages do not tell.
-type tally struct {
-	queue            vhost.QueueID
-	seq              queue.Seq
-	acquired, failed uint32
-}
-
-// replay folds a fact of the log. What it cannot mean is void, as for the machine.
-func (w *world) replay(l *ledger, f *vhost.Fact, index storage.Index) {
-	l.structure(f)
-	each := func(fn func(*entry)) {
-		for s := f.Seq; s < f.Seq+queue.Seq(max(f.N, 1)); s++ {
-			if e := l.find(f.Queue, s); e != nil {
-				fn(e)
-			}
-		}
-	}
-	switch f.Kind {
-	case vhost.Enqueued:
-		l.add(f.Queue, w.entryOf(f, index, true))
-	case vhost.Handed:
-		each(func(e *entry) {
-			if e.state != queue.Held { // a lazy fact may come after what has become of it
-				e.redelivered, e.handed = true, true
-			}
-		})
-	case vhost.Returned:
-		each(func(e *entry) { e.comeBack(f.At) })
-	case vhost.Resumed:
-		each((*entry).resume)
-	case vhost.Deferred:
-		each(func(e *entry) { e.until = f.At })
-	case vhost.Keyed:
-		if e := l.find(f.Queue, f.Seq); e != nil { // N is a hash
-			e.keyed = true
-		}
-	case vhost.Held:
-		each(func(e *entry) { e.hold(f, w.contents[f.History].deaths) })
-	case vhost.Kept:
-		each((*entry).keep)
-	case vhost.Ended:
-		each(func(e *entry) {
-			e.cause = f.Cause
-			l.remove(e)
-		})
-	}
-}
-
 // entryOf is the copy that an Enqueued fact makes.
-func (w *world) entryOf(f *vhost.Fact, index storage.Index, durable bool) *entry {
+func (w *world) entryOf(f *vhost.Fact, index storage.Index, durable bool) *ledger.Entry {
 	ref := f.Entry.Ref(logID)
-	e := &entry{
-		seq: f.Seq, ref: ref, history: f.History, message: w.contents[ref].message, durable: durable, expireAt: f.Entry.ExpireAt,
-		letter: f.Entry.Flags&queue.Letter != 0, redelivered: f.Entry.Flags&queue.Redelivered != 0, at: index,
-		bytes: int64(f.Entry.BodyBytes), until: f.At,
+	e := &ledger.Entry{
+		Seq: f.Seq, Ref: ref, History: f.History, Message: w.contents[ref].message, Durable: durable, ExpireAt: f.Entry.ExpireAt,
+		Letter: f.Entry.Flags&queue.Letter != 0, Redelivered: f.Entry.Flags&queue.Redelivered != 0, At: index,
+		Bytes: int64(f.Entry.BodyBytes), Until: f.At,
 	}
-	if f.Queue == shelfID {
-		e.lost, e.origin = vhost.Cause(f.Entry.Priority), uint32(f.N)
+	if f.Queue == ledger.ShelfID {
+		e.Lost, e.Origin = vhost.Cause(f.Entry.Priority), uint32(f.N)
 	}
-	if e.letter {
+	if e.Letter {
 		c := w.contents[f.History]
-		e.deaths, e.resent, e.first, e.way = c.deaths, c.resent, c.first, w.ways[f.History]
-	} else if m := w.messages[e.message]; m != nil {
-		e.way = way{exchange: m.exchange, keys: m.keys}
+		e.Deaths, e.Resent, e.First, e.Way = c.deaths, c.resent, c.first, w.ways[f.History]
+	} else if m := w.messages[e.Message]; m != nil {
+		e.Way = ledger.Way{Exchange: m.exchange, Keys: m.keys}
 	}
 	return e
 }
@@ -91,11 +43,13 @@ func (w *world) advanceBase(to storage.Index) {
 			return
 		}
 		for i := range facts {
-			w.replay(w.base, &facts[i], w.baseAt)
+			f := &facts[i]
+			made := func() *ledger.Entry { return w.entryOf(f, w.baseAt, true) }
+			w.base.Replay(f, made, w.contents[f.History].deaths)
 		}
 		for _, t := range batch.tallies {
-			if e := w.base.find(t.queue, t.seq); e != nil {
-				e.acquired, e.failed = t.acquired, t.failed
+			if e := w.base.Find(t.Queue, t.Seq); e != nil {
+				e.Acquired, e.Failed = t.Acquired, t.Failed
 			}
 		}
 	}

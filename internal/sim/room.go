@@ -5,6 +5,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -77,24 +78,24 @@ func (w *world) heedRoom() bool {
 }
 
 // putOff notes a copy that was to die, and stays with nobody until there is room.
-func (w *world) putOff(st *step, e *entry, f *vhost.Fact) {
-	view := w.view(st, e.line)
+func (w *world) putOff(st *step, e *ledger.Entry, f *vhost.Fact) {
+	view := w.view(st, e.Line)
 	switch {
 	case !w.cramped:
-		w.violate(Moves, "message %d stays in %q for want of room, and there is room", e.message, e.line.name)
+		w.violate(Moves, "message %d stays in %q for want of room, and there is room", e.Message, e.Line.Name)
 	case view == nil:
-	case e.state != queue.Unacked && e.state != queue.Ready:
-		w.violate(Moves, "message %d in %q was put off in state %d", e.message, e.line.name, e.state)
+	case e.State != queue.Unacked && e.State != queue.Ready:
+		w.violate(Moves, "message %d in %q was put off in state %d", e.Message, e.Line.Name, e.State)
 	}
 	w.result.PutOff++
-	if e.holder != nil {
-		e.holder.letGo()
-		e.holder = nil
+	if e.Holder != nil {
+		holderOf(e).letGo()
+		e.Holder = nil
 	}
-	e.become(queue.Unacked)
+	e.Become(queue.Unacked)
 	k := st.command.Kind
-	e.offRejected = e.offRejected || k == vhost.Reject || k == vhost.Nack || k == vhost.CommitTx
-	e.off, e.offFailed = true, f.Failed
+	e.OffRejected = e.OffRejected || k == vhost.Reject || k == vhost.Nack || k == vhost.CommitTx
+	e.Off, e.OffFailed = true, f.Failed
 }
 
 // checkCramped makes sure that nothing moves while there is no room for that. What is published may be passed on by a

@@ -1,107 +1,29 @@
 package sim
 
 import (
-	"maps"
-
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
-
-// scheduleType is the type of the hidden queues that hold what waits in delayed exchanges.
-const scheduleType = "schedule"
-
-// recall is what is known of messages that a schedule does not hold any more.
-type recall struct {
-	cancelled map[queue.Seq]bool
-	below     queue.Seq // what became of those is not told, unless they were cancelled
-}
-
-func (r *recall) clone() *recall { return &recall{maps.Clone(r.cancelled), r.below} }
-
-// note learns how a message ended.
-func (r *recall) note(e *entry) {
-	switch e.cause {
-	case vhost.Unscheduled:
-		r.cancelled[e.seq] = true
-	case vhost.GonePurged:
-		r.below = max(r.below, e.seq+1)
-	}
-}
-
-// outcome tells how a message ended that is not there.
-func (q *line) outcome(s queue.Seq) string {
-	switch {
-	case q.kept.cancelled[s]:
-		return "cancelled"
-	case s < q.kept.below || s >= q.last[0]:
-		return "unknown"
-	}
-	return "already_fired"
-}
-
-// waits finds what an ID names, or tells what became of it.
-func (l *ledger) waits(id vhost.ScheduledID) (e *entry, gone string) {
-	q := l.lines[id.Schedule]
-	if q == nil {
-		return nil, "unknown"
-	}
-	if e := q.copies[queue.Seq(id.Number)]; e != nil && e.state == queue.Waiting {
-		return e, ""
-	}
-	if q.kept == nil {
-		return nil, "unknown"
-	}
-	return nil, q.outcome(queue.Seq(id.Number))
-}
-
-// queues counts the lines that are no schedules.
-func (l *ledger) queues() (n int) {
-	for _, q := range l.lines {
-		if q.kept == nil {
-			n++
-		}
-	}
-	return n
-}
-
-// scheduled counts the messages on schedules.
-func (l *ledger) scheduled() (n int) {
-	for _, q := range l.lines {
-		if q.kept != nil {
-			n += len(q.copies)
-		}
-	}
-	return n
-}
-
-// scheduleOf finds the schedule of an exchange.
-func (l *ledger) scheduleOf(exchange string) *line {
-	for _, q := range l.lines {
-		if q.kept != nil && q.name == exchange {
-			return q
-		}
-	}
-	return nil
-}
 
 // keeps reports whether a delayed exchange has room for one more, or one with that key to put it in the place of; a
 // dead letter has none.
 func (w *world) keeps(x *topology.Exchange, key string) bool {
 	most, limited := x.Arguments.Get("x-delayed-max-length")
 	n, _ := most.Integer()
-	q := w.live.scheduleOf(x.Name)
+	q := w.live.ScheduleOf(x.Name)
 	if !limited || q == nil {
 		return !limited || n > 0
 	}
-	for _, e := range q.copies {
-		if key != "" && e.keyed && w.messages[e.message].key == key {
+	for _, e := range q.Copies {
+		if key != "" && e.Keyed && w.messages[e.Message].key == key {
 			return true
 		}
 	}
-	return int64(len(q.copies)) < n
+	return int64(len(q.Copies)) < n
 }
 
 // saysDelayed reports whether properties say that m was kept until it was due.
@@ -115,30 +37,30 @@ func (m *message) saysDelayed(properties []byte) bool {
 }
 
 // early reports whether delayed exchanges keep a copy: it has not waited yet.
-func (w *world) early(e *entry) bool {
-	m := w.messages[e.message]
-	return m.nonsense || m.delay > 0 && !w.contents[e.ref].delayed
+func (w *world) early(e *ledger.Entry) bool {
+	m := w.messages[e.Message]
+	return m.nonsense || m.delay > 0 && !w.contents[e.Ref].delayed
 }
 
 // ofSchedule reports whether a fact is about a schedule itself, which clients do not see.
 func (w *world) ofSchedule(f *vhost.Fact) bool {
 	switch f.Kind {
 	case vhost.QueueDeclared:
-		return f.Object.Type == scheduleType
+		return f.Object.Type == ledger.ScheduleType
 	case vhost.QueueDeleted:
-		q := w.live.lines[f.Queue]
-		return q != nil && q.kept != nil
+		q := w.live.Lines[f.Queue]
+		return q != nil && q.Kept != nil
 	}
 	return false
 }
 
 // names reports whether a command of that kind names a copy that waits.
-func (st *step) names(k vhost.CommandKind, e *entry) bool {
+func (st *step) names(k vhost.CommandKind, e *ledger.Entry) bool {
 	if st.command.Kind != k {
 		return false
 	}
 	for _, id := range st.command.Selection.Scheduled {
-		if id.Schedule == e.line.id && queue.Seq(id.Number) == e.seq {
+		if id.Schedule == e.Line.ID && queue.Seq(id.Number) == e.Seq {
 			return true
 		}
 	}
@@ -146,44 +68,44 @@ func (st *step) names(k vhost.CommandKind, e *entry) bool {
 }
 
 // postponed checks what came to a schedule.
-func (w *world) postponed(st *step, e *entry, m *message) {
+func (w *world) postponed(st *step, e *ledger.Entry, m *message) {
 	switch want := st.stamp.From + deadline.Instant(m.delay); {
-	case !e.durable:
-		w.violate(Schedule, "message %d waits in %q, and not in the log", e.message, e.line.name)
+	case !e.Durable:
+		w.violate(Schedule, "message %d waits in %q, and not in the log", e.Message, e.Line.Name)
 	case m.delay <= 0 || m.nonsense:
-		w.violate(Schedule, "message %d waits in %q, and has no delay", e.message, e.line.name)
-	case e.until != want || e.expireAt != 0:
-		w.violate(Schedule, "message %d waits in %q until %d, expected %d, and expires at %d", e.message, e.line.name, e.until, want, e.expireAt)
-	case !w.contents[e.ref].delayed:
-		w.violate(Schedule, "message %d waits in %q, and its header does not say so", e.message, e.line.name)
+		w.violate(Schedule, "message %d waits in %q, and has no delay", e.Message, e.Line.Name)
+	case e.Until != want || e.ExpireAt != 0:
+		w.violate(Schedule, "message %d waits in %q until %d, expected %d, and expires at %d", e.Message, e.Line.Name, e.Until, want, e.ExpireAt)
+	case !w.contents[e.Ref].delayed:
+		w.violate(Schedule, "message %d waits in %q, and its header does not say so", e.Message, e.Line.Name)
 	}
 	w.result.Scheduled["postponed"]++
 }
 
 // checkDelivery computes anew until when a copy waits in its queue for its time of delivery, and returns from when it
 // could be delivered.
-func (w *world) checkDelivery(st *step, e *entry, m *message) deadline.Instant {
+func (w *world) checkDelivery(st *step, e *ledger.Entry, m *message) deadline.Instant {
 	want := deadline.Instant(0)
-	if at := deadline.Instant(m.deliverAt); at > st.stamp.Wall && (!e.letter || e.resent.Restored) && st.command.Kind != vhost.Republish {
+	if at := deadline.Instant(m.deliverAt); at > st.stamp.Wall && (!e.Letter || e.Resent.Restored) && st.command.Kind != vhost.Republish {
 		want = st.vhostTime(at)
 		w.result.Scheduled["delivered later"]++
 	}
-	if e.until != want {
-		w.violate(Schedule, "message %d waits in %q until %d, expected %d", e.message, e.line.name, e.until, want)
+	if e.Until != want {
+		w.violate(Schedule, "message %d waits in %q until %d, expected %d", e.Message, e.Line.Name, e.Until, want)
 	}
 	return max(st.stamp.From, want)
 }
 
 // moveTo checks that a message that waits was moved to another instant as somebody asked.
-func (w *world) moveTo(st *step, e *entry, f *vhost.Fact) {
-	if !st.names(vhost.Reschedule, e) || e.state != queue.Waiting {
-		w.violate(Schedule, "message %d of %q was moved by command %d", e.message, e.line.name, st.command.Kind)
+func (w *world) moveTo(st *step, e *ledger.Entry, f *vhost.Fact) {
+	if !st.names(vhost.Reschedule, e) || e.State != queue.Waiting {
+		w.violate(Schedule, "message %d of %q was moved by command %d", e.Message, e.Line.Name, st.command.Kind)
 		return
 	}
 	if want := st.instant(); f.At != want {
-		w.violate(Schedule, "message %d of %q was moved to %d, expected %d", e.message, e.line.name, f.At, want)
+		w.violate(Schedule, "message %d of %q was moved to %d, expected %d", e.Message, e.Line.Name, f.At, want)
 	}
-	e.until = f.At
+	e.Until = f.At
 }
 
 // instant is when a command lets messages be due.
@@ -192,47 +114,47 @@ func (st *step) instant() deadline.Instant {
 }
 
 // giveKey notes that a message waits under its key.
-func (w *world) giveKey(e *entry) {
-	if w.messages[e.message].key == "" || e.line.kept == nil {
-		w.violate(Schedule, "message %d of %q was given a key, and has none", e.message, e.line.name)
+func (w *world) giveKey(e *ledger.Entry) {
+	if w.messages[e.Message].key == "" || e.Line.Kept == nil {
+		w.violate(Schedule, "message %d of %q was given a key, and has none", e.Message, e.Line.Name)
 	}
-	e.keyed = true
+	e.Keyed = true
 }
 
 // closed checks that a schedule is gone only with its last message, if its exchange is.
-func (w *world) closed(q *line) {
-	x := w.vhost.Topology().Exchange(q.name)
-	if len(q.copies) > 0 || x != nil && x.Delayed {
-		w.violate(Schedule, "the schedule of %q is gone with %d messages; its exchange is there: %t", q.name, len(q.copies), x != nil)
+func (w *world) closed(q *ledger.Line) {
+	x := w.vhost.Topology().Exchange(q.Name)
+	if len(q.Copies) > 0 || x != nil && x.Delayed {
+		w.violate(Schedule, "the schedule of %q is gone with %d messages; its exchange is there: %t", q.Name, len(q.Copies), x != nil)
 	}
 }
 
 // checkSchedules compares what schedules count with the ledger.
 func (w *world) checkSchedules() {
 	views := w.vhost.Reader().Schedules()
-	if n := len(w.live.lines) - w.live.queues(); n != len(views) {
+	if n := len(w.live.Lines) - w.live.Queues(); n != len(views) {
 		w.violate(Schedule, "%d schedules, expected %d", len(views), n)
 	}
 	for _, v := range views {
-		q := w.live.lines[v.ID]
+		q := w.live.Lines[v.ID]
 		x := w.vhost.Topology().Exchange(v.Exchange)
-		if q == nil || q.kept == nil || q.name != v.Exchange || v.Messages != len(q.copies) || v.Bytes != q.bytes[queue.Waiting] ||
+		if q == nil || q.Kept == nil || q.Name != v.Exchange || v.Messages != len(q.Copies) || v.Bytes != q.Bytes[queue.Waiting] ||
 			v.Orphan != (x == nil || !x.Delayed) {
 			w.violate(Schedule, "%+v differs from the ledger", v)
 			return
 		}
 		keys := map[string]uint64{}
-		for _, s := range q.seqs() {
-			e := q.copies[s]
-			key := w.messages[e.message].key
-			if other := keys[key]; e.keyed && other != 0 {
-				w.violate(Schedule, "messages %d and %d wait in %q with the same key", other, e.message, q.name)
-			} else if e.keyed {
-				keys[key] = e.message
+		for _, s := range q.Seqs() {
+			e := q.Copies[s]
+			key := w.messages[e.Message].key
+			if other := keys[key]; e.Keyed && other != 0 {
+				w.violate(Schedule, "messages %d and %d wait in %q with the same key", other, e.Message, q.Name)
+			} else if e.Keyed {
+				keys[key] = e.Message
 			}
 			// what is overdue is next now
-			if e.state != queue.Waiting || !w.cramped && v.Next > max(e.until, w.stamp().Now) {
-				w.violate(Schedule, "message %d of %q is due at %d, the next at %d", e.message, q.name, e.until, v.Next)
+			if e.State != queue.Waiting || !w.cramped && v.Next > max(e.Until, w.stamp().Now) {
+				w.violate(Schedule, "message %d of %q is due at %d, the next at %d", e.Message, q.Name, e.Until, v.Next)
 			}
 		}
 	}

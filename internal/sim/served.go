@@ -33,9 +33,9 @@ func (ch *channel) room(x *consumer) bool {
 // checkServed makes sure that no message and no consumer wait for each other.
 func (w *world) checkServed() {
 	takers := w.takers()
-	for _, q := range w.live.lines {
-		if x := takers[q.name]; x != nil && q.ready() > 0 {
-			w.violate(Served, "%d messages are ready in %q, and consumer %q has room", q.ready(), q.name, x.tag)
+	for _, q := range w.live.Lines {
+		if x := takers[q.Name]; x != nil && q.Ready() > 0 {
+			w.violate(Served, "%d messages are ready in %q, and consumer %q has room", q.Ready(), q.Name, x.tag)
 		}
 	}
 }

@@ -8,38 +8,39 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // shelved checks what a letter that came to the shelf says of itself.
-func (w *world) shelved(st *step, e *entry) {
-	w.result.Shelved[e.lost]++
+func (w *world) shelved(st *step, e *ledger.Entry) {
+	w.result.Shelved[e.Lost]++
 	said := func(target string) bool {
-		slip := binary.AppendVarint([]byte{byte(e.lost)}, int64(st.stamp.Wall))
+		slip := binary.AppendVarint([]byte{byte(e.Lost)}, int64(st.stamp.Wall))
 		slip = append(binary.AppendUvarint(slip, uint64(len(target))), target...)
 		return bytes.HasSuffix(st.remembered, slip)
 	}
 	known := said("")
-	for _, q := range w.live.lines {
-		if said(q.name) {
-			e.way, known = way{target: q.name}, true
+	for _, q := range w.live.Lines {
+		if said(q.Name) {
+			e.Way, known = ledger.Way{Target: q.Name}, true
 		}
 	}
-	w.ways[e.history] = e.way
+	w.ways[e.History] = e.Way
 	if !known && !st.structural {
-		w.violate(Shelf, "the slip of message %d does not say that it is there as %q since %d", e.message, e.lost, st.stamp.Wall)
+		w.violate(Shelf, "the slip of message %d does not say that it is there as %q since %d", e.Message, e.Lost, st.stamp.Wall)
 	}
-	if from := w.diedLast(e); !st.structural && e.origin != originOf(from) {
-		w.violate(Shelf, "message %d came to the shelf as one of %x, it is from %q", e.message, e.origin, from)
+	if from := w.diedLast(e); !st.structural && e.Origin != originOf(from) {
+		w.violate(Shelf, "message %d came to the shelf as one of %x, it is from %q", e.Message, e.Origin, from)
 	}
-	if want := st.stamp.From + deadline.Instant(w.live.number("lost-letters-max-age")); e.expireAt != want {
-		w.violate(Shelf, "message %d may stay on the shelf until %d, expected %d", e.message, e.expireAt, want)
+	if want := st.stamp.From + deadline.Instant(w.live.Number("lost-letters-max-age")); e.ExpireAt != want {
+		w.violate(Shelf, "message %d may stay on the shelf until %d, expected %d", e.Message, e.ExpireAt, want)
 	}
-	if w.live.number("lost-letters-max-bytes") == 0 {
-		w.violate(Shelf, "message %d came to the shelf, and there is none", e.message)
+	if w.live.Number("lost-letters-max-bytes") == 0 {
+		w.violate(Shelf, "message %d came to the shelf, and there is none", e.Message)
 	}
-	if !e.letter {
-		w.violate(Shelf, "message %d came to the shelf and is no letter", e.message)
+	if !e.Letter {
+		w.violate(Shelf, "message %d came to the shelf and is no letter", e.Message)
 	}
 }
 
@@ -47,48 +48,48 @@ func (w *world) shelved(st *step, e *entry) {
 func (w *world) checkShelved(d *departure, p *passage) {
 	var got []slot
 	for _, l := range d.letters {
-		if l.line == w.live.shelf {
-			got = append(got, slot{l.lost, l.way.target})
+		if l.Line == w.live.Shelf {
+			got = append(got, slot{l.Lost, l.Way.Target})
 		}
 	}
 	want := slices.Clone(p.shelf)
-	if w.live.number("lost-letters-max-bytes") == 0 {
+	if w.live.Number("lost-letters-max-bytes") == 0 {
 		want = nil
 	}
 	order := func(a, b slot) int { return bytes.Compare([]byte(a.target), []byte(b.target)) }
 	slices.SortFunc(got, order)
 	slices.SortFunc(want, order)
 	if !slices.Equal(got, want) {
-		w.violate(Shelf, "message %d died of %v in %q, and the shelf has %v, expected %v", d.from.message, d.deaths, d.from.line.name, got, want)
+		w.violate(Shelf, "message %d died of %v in %q, and the shelf has %v, expected %v", d.from.Message, d.deaths, d.from.Line.Name, got, want)
 	}
 }
 
 // checkEvicted makes sure that the one whose turn it is goes if there is no room, or one whose time is over.
-func (w *world) checkEvicted(st *step, e *entry) {
-	most := w.live.number("lost-letters-max-bytes")
-	due := e.expireAt <= st.stamp.Now
+func (w *world) checkEvicted(st *step, e *ledger.Entry) {
+	most := w.live.Number("lost-letters-max-bytes")
+	due := e.ExpireAt <= st.stamp.Now
 	switch {
-	case e.line != w.live.shelf:
-		w.violate(Shelf, "message %d of %q was evicted", e.message, e.line.name)
-	case !due && e.line.bytes[queue.Ready] <= most:
+	case e.Line != w.live.Shelf:
+		w.violate(Shelf, "message %d of %q was evicted", e.Message, e.Line.Name)
+	case !due && e.Line.Bytes[queue.Ready] <= most:
 		w.violate(Shelf, "letter %d was evicted at %d: its time ends at %d, and there are %d bytes of %d",
-			e.seq+1, st.stamp.Now, e.expireAt, e.line.bytes[queue.Ready], most)
+			e.Seq+1, st.stamp.Now, e.ExpireAt, e.Line.Bytes[queue.Ready], most)
 	case !due:
-		if loser := shelfLoser(e.line); loser != e {
-			w.violate(Shelf, "letter %d was evicted before letter %d", e.seq+1, loser.seq+1)
+		if loser := shelfLoser(e.Line); loser != e {
+			w.violate(Shelf, "letter %d was evicted before letter %d", e.Seq+1, loser.Seq+1)
 		}
 	}
 }
 
 // diedLast names the queue whose share of the shelf a letter takes.
-func (w *world) diedLast(e *entry) string {
+func (w *world) diedLast(e *ledger.Entry) string {
 	switch {
-	case e.lost == vhost.Discarded:
-		return e.way.target
-	case len(e.deaths) == 0:
+	case e.Lost == vhost.Discarded:
+		return e.Way.Target
+	case len(e.Deaths) == 0:
 		return ""
 	}
-	return e.deaths[0].queue
+	return e.Deaths[0].Queue
 }
 
 func originOf(name string) uint32 {
@@ -101,16 +102,16 @@ func originOf(name string) uint32 {
 
 // shelfLoser is the letter that has to go when the shelf is full: the oldest of the queue that has the most bytes
 // there.
-func shelfLoser(shelf *line) (loser *entry) {
-	bytes, oldest := map[uint32]int64{}, map[uint32]*entry{}
-	for _, e := range shelf.copies {
-		bytes[e.origin] += e.bytes
-		if o := oldest[e.origin]; o == nil || e.seq < o.seq {
-			oldest[e.origin] = e
+func shelfLoser(shelf *ledger.Line) (loser *ledger.Entry) {
+	bytes, oldest := map[uint32]int64{}, map[uint32]*ledger.Entry{}
+	for _, e := range shelf.Copies {
+		bytes[e.Origin] += e.Bytes
+		if o := oldest[e.Origin]; o == nil || e.Seq < o.Seq {
+			oldest[e.Origin] = e
 		}
 	}
 	for origin, e := range oldest {
-		if loser == nil || bytes[origin] > bytes[loser.origin] || bytes[origin] == bytes[loser.origin] && e.seq < loser.seq {
+		if loser == nil || bytes[origin] > bytes[loser.Origin] || bytes[origin] == bytes[loser.Origin] && e.Seq < loser.Seq {
 			loser = e
 		}
 	}
@@ -118,59 +119,59 @@ func shelfLoser(shelf *line) (loser *entry) {
 }
 
 // redriven checks that a letter of the shelf has come to each queue that it was sent to, once.
-func (w *world) redriven(st *step, e *entry) {
+func (w *world) redriven(st *step, e *ledger.Entry) {
 	var came []vhost.QueueID
-	var rest []*entry
+	var rest []*ledger.Entry
 	to := w.wayOn(st, e)
 	for _, l := range st.letters {
-		if l.message != e.message || !slices.Equal(l.deaths, e.deaths) {
+		if l.Message != e.Message || !slices.Equal(l.Deaths, e.Deaths) {
 			rest = append(rest, l)
 			continue
 		}
-		came = append(came, l.line.id)
+		came = append(came, l.Line.ID)
 		w.went(l, to)
 	}
 	st.letters = rest
-	if len(e.deaths) == 0 && !st.command.Selection.Elsewhere { // it was published, and lost when it was due
+	if len(e.Deaths) == 0 && !st.command.Selection.Elsewhere { // it was published, and lost when it was due
 		for _, l := range st.arrivals {
-			came = append(came, l.line.id)
+			came = append(came, l.Line.ID)
 		}
 		st.arrivals = nil
 	}
 	if st.command.Kind != vhost.Republish || len(came) == 0 {
-		w.violate(Shelf, "letter %d was sent on by command %d, and came to %v", e.seq+1, st.command.Kind, came)
+		w.violate(Shelf, "letter %d was sent on by command %d, and came to %v", e.Seq+1, st.command.Kind, came)
 		return
 	}
-	if to.keys == nil && to.target == "" {
+	if to.Keys == nil && to.Target == "" {
 		return
 	}
 	want, keepers, _ := w.route(to, e)
 	for _, name := range keepers {
-		if q := w.live.scheduleOf(name); q != nil && (slices.Contains(came, q.id) || w.keeps(w.vhost.Topology().Exchange(name), "")) {
-			want = append(want, q.id)
+		if q := w.live.ScheduleOf(name); q != nil && (slices.Contains(came, q.ID) || w.keeps(w.vhost.Topology().Exchange(name), "")) {
+			want = append(want, q.ID)
 		}
 	}
 	slices.Sort(came)
 	slices.Sort(want)
 	if !slices.Equal(came, want) {
-		w.violate(Shelf, "letter %d, sent to %+v, came to queues %v, expected %v", e.seq+1, to, came, want)
+		w.violate(Shelf, "letter %d, sent to %+v, came to queues %v, expected %v", e.Seq+1, to, came, want)
 	}
 }
 
 // onward is where a letter of the shelf is sent.
-func (w *world) wayOn(st *step, e *entry) way {
+func (w *world) wayOn(st *step, e *ledger.Entry) ledger.Way {
 	if s := st.command.Selection; s != nil && s.Elsewhere {
-		return way{exchange: s.Exchange, keys: []string{s.RoutingKey}}
+		return ledger.Way{Exchange: s.Exchange, Keys: []string{s.RoutingKey}}
 	}
-	to := e.way
-	if to.target != "" || len(e.deaths) == 0 {
+	to := e.Way
+	if to.Target != "" || len(e.Deaths) == 0 {
 		return to
 	}
-	if q, there := w.vhost.Reader().Queue(e.deaths[0].queue); there { // as its queue is set now
+	if q, there := w.vhost.Reader().Queue(e.Deaths[0].Queue); there { // as its queue is set now
 		if name, has := q.Settings.DLX(); has {
-			to.exchange = name
+			to.Exchange = name
 			if k, has := q.Settings.DLRK(); has {
-				to.keys = []string{k}
+				to.Keys = []string{k}
 			}
 		}
 	}
@@ -203,7 +204,7 @@ func (w *world) checkAnswered(st *step) {
 			want = "unknown"
 		case st.command.Kind == vhost.Discard:
 			want = "discarded"
-		case e.cause == vhost.Redriven:
+		case e.Cause == vhost.Redriven:
 			want = "redriven"
 		}
 		got := answers[i]
@@ -212,8 +213,8 @@ func (w *world) checkAnswered(st *step) {
 		switch {
 		case got.Tag != id || want != "" && got.Name != want || want == "" && !stays:
 			w.violate(Shelf, "letter %d: the answer is %q for %d, expected %q", id, got.Name, got.Tag, want)
-		case want == "discarded" && e.cause != vhost.GonePurged:
-			w.violate(Shelf, "letter %d was discarded, and ended as %q", id, e.cause)
+		case want == "discarded" && e.Cause != vhost.GonePurged:
+			w.violate(Shelf, "letter %d was discarded, and ended as %q", id, e.Cause)
 		case want == "":
 			w.checkStayed(st, e, got.Name)
 		}
@@ -222,9 +223,9 @@ func (w *world) checkAnswered(st *step) {
 }
 
 // checkStayed makes sure that a letter of the shelf could not be sent on.
-func (w *world) checkStayed(st *step, e *entry, why string) {
+func (w *world) checkStayed(st *step, e *ledger.Entry, why string) {
 	to := w.wayOn(st, e)
-	if to.keys == nil && to.target == "" {
+	if to.Keys == nil && to.Target == "" {
 		return
 	}
 	want := "refused"
@@ -235,27 +236,27 @@ func (w *world) checkStayed(st *step, e *entry, why string) {
 		want = "no_route"
 	}
 	if why != want {
-		w.violate(Shelf, "letter %d stayed (%s), expected %s", e.seq+1, why, want)
+		w.violate(Shelf, "letter %d stayed (%s), expected %s", e.Seq+1, why, want)
 	}
 }
 
 // checkShelf compares what the shelf says of itself with the ledger, and with its bounds.
 func (w *world) checkShelf(excess bool) {
-	got, q := w.vhost.Reader().LostStore(), w.live.shelf
-	if got.Messages != len(q.copies) || got.Bytes != q.bytes[queue.Ready] || got.Evicted != w.live.evicted {
+	got, q := w.vhost.Reader().LostStore(), w.live.Shelf
+	if got.Messages != len(q.Copies) || got.Bytes != q.Bytes[queue.Ready] || got.Evicted != w.live.Evicted {
 		w.violate(Shelf, "the shelf counts %d letters, %d bytes, %d evicted; expected %d, %d, %d",
-			got.Messages, got.Bytes, got.Evicted, len(q.copies), q.bytes[queue.Ready], w.live.evicted)
+			got.Messages, got.Bytes, got.Evicted, len(q.Copies), q.Bytes[queue.Ready], w.live.Evicted)
 	}
 	byCause := got.ByCause
-	for _, e := range q.copies {
-		byCause[e.lost]--
+	for _, e := range q.Copies {
+		byCause[e.Lost]--
 	}
 	for cause, n := range byCause {
 		if n != 0 {
 			w.violate(Shelf, "the shelf counts wrongly what is there as %q, by %d", vhost.Cause(cause), int64(n))
 		}
 	}
-	if most := w.live.number("lost-letters-max-bytes"); !excess && got.Bytes > most {
+	if most := w.live.Number("lost-letters-max-bytes"); !excess && got.Bytes > most {
 		w.violate(Shelf, "there are %d bytes on the shelf, of %d", got.Bytes, most)
 	}
 }

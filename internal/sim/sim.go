@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -145,17 +146,17 @@ type world struct {
 	neighbor   neighbor
 
 	// What the checkers know.
-	live          *ledger                  // follows the machine
-	base          *ledger                  // follows what is recorded as safe, up to baseAt
-	baseAt        storage.Index            //
-	sealed        map[storage.Index]sealed // batches from baseAt on
-	messages      map[uint64]*message      // published, by number
-	contents      map[storage.Ref]content  // what a record or a history holds
-	backs         map[vhost.JobID]uint64   // letters of jobs that died again
-	revoked       bool                     // the clerk may have no jobs now
-	jobRecoveries map[vhost.JobID]int      // Recoveries when they began
-	ways          map[storage.Ref]way      // by which a letter with that history came
-	tallies       []tally                  // made by the open batch
+	live          *ledger.Ledger             // follows the machine
+	base          *ledger.Ledger             // follows what is recorded as safe, up to baseAt
+	baseAt        storage.Index              //
+	sealed        map[storage.Index]sealed   // batches from baseAt on
+	messages      map[uint64]*message        // published, by number
+	contents      map[storage.Ref]content    // what a record or a history holds
+	backs         map[vhost.JobID]uint64     // letters of jobs that died again
+	revoked       bool                       // the clerk may have no jobs now
+	jobRecoveries map[vhost.JobID]int        // Recoveries when they began
+	ways          map[storage.Ref]ledger.Way // by which a letter with that history came
+	tallies       []ledger.Tally             // made by the open batch
 	lately        heldLately
 
 	// The clients.
@@ -179,13 +180,13 @@ type world struct {
 // sealed is a batch, with what the checkers learned while it was open.
 type sealed struct {
 	data    []byte
-	tallies []tally
+	tallies []ledger.Tally
 }
 
 // content is what the log holds at a ref, as it was when it was made.
 type content struct {
 	message uint64            // of a record
-	deaths  []death           // of a history
+	deaths  []ledger.Death    // of a history
 	resent  vhost.RedriveMark // likewise
 	first   string            // likewise: where it died first
 	delayed bool              // of a record: its header says that it was kept until it was due
@@ -201,9 +202,9 @@ func newWorld(o Options) *world {
 	w := &world{
 		o: o, dice: rand.New(rand.NewPCG(o.Seed, 0x73696d)), hash: fnv.New64a(),
 		clock: 1_700_000_000_000_000_000, disk: vfs.NewMem(o.Seed),
-		base: newLedger(), sealed: map[storage.Index]sealed{}, messages: map[uint64]*message{},
+		base: ledger.New(), sealed: map[storage.Index]sealed{}, messages: map[uint64]*message{},
 		result:   newResult(),
-		contents: map[storage.Ref]content{}, ways: map[storage.Ref]way{}, told: map[vhost.ScheduledID]string{}, backs: map[vhost.JobID]uint64{}, jobRecoveries: map[vhost.JobID]int{},
+		contents: map[storage.Ref]content{}, ways: map[storage.Ref]ledger.Way{}, told: map[vhost.ScheduledID]string{}, backs: map[vhost.JobID]uint64{}, jobRecoveries: map[vhost.JobID]int{},
 	}
 	w.reserve = reserveSegments * segmentBytes
 	w.faulty = vfs.NewFaulty(w.disk)

@@ -28,26 +28,26 @@ func (w *world) checkSums() {
 	}
 	w.checkJobs()
 	books := w.vhost.Reader().DurableBooks()
-	if books.Made != w.live.made || books.Total() != w.live.ended || w.live.made != w.live.ended+w.live.durables() {
+	if books.Made != w.live.Made || books.Total() != w.live.Ended || w.live.Made != w.live.Ended+w.live.Durables() {
 		w.violate(Books, "durable copies: made %d, ended %d; expected %d, %d, and %d held",
-			books.Made, books.Total(), w.live.made, w.live.ended, w.live.durables())
+			books.Made, books.Total(), w.live.Made, w.live.Ended, w.live.Durables())
 	}
 	due, ok := w.vhost.Due()
 	excess := w.cramped || ok && due <= w.stamp().Now // the rest leaves with the ticks to come
 	queues := w.vhost.Reader().Queues()
-	if n := w.live.queues(); len(queues) != n {
+	if n := w.live.Queues(); len(queues) != n {
 		w.violate(Replay, "%d queues, expected %d", len(queues), n)
 	}
 	w.checkSchedules()
 	for i := range queues {
 		q := &queues[i]
-		at := w.live.lines[q.ID]
-		if at == nil || q.Ready != at.ready() || q.Unacked != at.counts[queue.Unacked] || q.Waiting != at.counts[queue.Waiting] ||
-			q.Held != at.counts[queue.Held] || q.Ready+q.Unacked+q.Waiting+q.Held != len(at.copies) {
+		at := w.live.Lines[q.ID]
+		if at == nil || q.Ready != at.Ready() || q.Unacked != at.Counts[queue.Unacked] || q.Waiting != at.Counts[queue.Waiting] ||
+			q.Held != at.Counts[queue.Held] || q.Ready+q.Unacked+q.Waiting+q.Held != len(at.Copies) {
 			w.violate(Books, "queue %q: ready %d, unacked %d, waiting %d, held %d, differ from the ledger", q.Name, q.Ready, q.Unacked, q.Waiting, q.Held)
 			return
 		}
-		n, bytes := at.queued(false)
+		n, bytes := at.Queued(false)
 		if set := &q.Settings; !excess && dropsHead(set.Overflow) && q.Ready > 0 &&
 			(set.MaxLength >= 0 && int64(n) > set.MaxLength || set.MaxLengthBytes >= 0 && bytes > set.MaxLengthBytes) {
 			w.violate(Limits, "queue %q holds %d of %d, %d bytes of %d, %d ready", q.Name, n, set.MaxLength, bytes, set.MaxLengthBytes, q.Ready)
@@ -65,21 +65,21 @@ func (w *world) checkPunctual() {
 	if !w.cramped {
 		w.checkJobsServed()
 	}
-	for q := range w.live.all() {
-		view, ok := w.vhost.Reader().Queue(q.name)
+	for q := range w.live.All() {
+		view, ok := w.vhost.Reader().Queue(q.Name)
 		headOnly := ok && view.Settings.ExpiryHead
-		for _, e := range q.copies {
-			due := e.state != queue.Unacked && e.expireAt != 0 && e.expireAt <= now
+		for _, e := range q.Copies {
+			due := e.State != queue.Unacked && e.ExpireAt != 0 && e.ExpireAt <= now
 			switch {
-			case w.cramped && q != w.live.shelf && (q.kept != nil || due || e.state == queue.Waiting): // it waits for room
-			case q.kept != nil && e.until <= now:
-				w.violate(Schedule, "message %d was due in %q at %d, it is %d", e.message, q.name, e.until, now)
-			case e.state == queue.Waiting && e.until <= now:
-				w.violate(Waiting, "message %d in %q waits until %d, it is %d", e.message, q.name, e.until, now)
-			case due && q == w.live.shelf:
-				w.violate(Shelf, "letter %d may be on the shelf until %d, it is %d", e.seq+1, e.expireAt, now)
-			case due && !(headOnly && e.state == queue.Ready && q.head() != e):
-				w.violate(Expiry, "a message in %q was due at %d, it is %d", q.name, e.expireAt, now)
+			case w.cramped && q != w.live.Shelf && (q.Kept != nil || due || e.State == queue.Waiting): // it waits for room
+			case q.Kept != nil && e.Until <= now:
+				w.violate(Schedule, "message %d was due in %q at %d, it is %d", e.Message, q.Name, e.Until, now)
+			case e.State == queue.Waiting && e.Until <= now:
+				w.violate(Waiting, "message %d in %q waits until %d, it is %d", e.Message, q.Name, e.Until, now)
+			case due && q == w.live.Shelf:
+				w.violate(Shelf, "letter %d may be on the shelf until %d, it is %d", e.Seq+1, e.ExpireAt, now)
+			case due && !(headOnly && e.State == queue.Ready && q.Head() != e):
+				w.violate(Expiry, "a message in %q was due at %d, it is %d", q.Name, e.ExpireAt, now)
 			}
 		}
 	}

@@ -177,7 +177,7 @@ func (w *world) lostLetters() vhost.Command {
 	if w.chance(4) {
 		c.Kind = vhost.Discard
 	}
-	there := w.live.shelf.seqs()
+	there := w.live.Shelf.Seqs()
 	for range 1 + w.dice.IntN(4) {
 		id := uint64(1 + w.dice.IntN(9))
 		if len(there) > 0 && !w.chance(9) {

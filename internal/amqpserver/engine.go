@@ -6,6 +6,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // Engine is what the frontend needs of the broker.
@@ -21,7 +22,7 @@ type Engine interface {
 
 // Session is one connection's way into its virtual host, an *engine.Session.
 type Session interface {
-	Conn() vhost.ConnID
+	Conn() fact.ConnID
 	NewChannel() vhost.ChannelID
 	// Submit gives a batch away, in order.
 	Submit(b *engine.Batch)

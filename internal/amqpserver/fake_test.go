@@ -12,6 +12,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // script is an Engine whose answers a test writes. Like the real one it may step on the goroutine of Submit.
@@ -44,7 +45,7 @@ func (s *script) Attach(d engine.Frontend, info engine.ConnInfo) (Session, error
 	if s.refuse != nil {
 		return nil, s.refuse
 	}
-	session := &scriptSession{script: s, info: info, frontend: d, id: vhost.ConnID(s.lastID.Add(1))}
+	session := &scriptSession{script: s, info: info, frontend: d, id: fact.ConnID(s.lastID.Add(1))}
 	s.sessions <- session
 	return session, nil
 }
@@ -53,7 +54,7 @@ func (s *script) Attach(d engine.Frontend, info engine.ConnInfo) (Session, error
 type scriptSession struct {
 	script  *script
 	info    engine.ConnInfo
-	id      vhost.ConnID
+	id      fact.ConnID
 	written atomic.Int64
 
 	mu       sync.Mutex // serialises the frontend, as a vhost's owner does
@@ -66,7 +67,7 @@ type scriptSession struct {
 	closed   bool
 }
 
-func (s *scriptSession) Conn() vhost.ConnID          { return s.id }
+func (s *scriptSession) Conn() fact.ConnID           { return s.id }
 func (s *scriptSession) NewChannel() vhost.ChannelID { return vhost.ChannelID(s.script.lastID.Add(1)) }
 func (s *scriptSession) Written(cost int64)          { s.written.Add(cost) }
 

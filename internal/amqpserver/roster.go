@@ -11,6 +11,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // Connection is a picture of one live connection.
@@ -25,8 +26,8 @@ type Connection struct {
 	AuthMechanism    string
 	ClientProperties amqp.Table // shared, not to be changed
 	ConnectedAt      time.Time
-	Conn             vhost.ConnID // zero until attached
-	Channels         []Channel    // by number
+	Conn             fact.ConnID // zero until attached
+	Channels         []Channel   // by number
 	ChannelMax       uint16
 	FrameMax         uint32
 	Heartbeat        time.Duration

@@ -12,6 +12,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // commandKinds are the names of all kinds of commands, as the package vhost declares them, from 1 on.
@@ -72,12 +73,12 @@ type machine struct{ topo *topology.Topology }
 func (m *machine) Topology() topology.View             { return m.topo.View() }
 func (m *machine) LastDeclared(vhost.ChannelID) string { return "last" }
 func (m *machine) LostKeys(uint64) []string            { return []string{"a.b"} }
-func (m *machine) RedriveJob(id vhost.JobID) (vhost.Job, bool) {
+func (m *machine) RedriveJob(id fact.JobID) (vhost.Job, bool) {
 	return vhost.Job{ID: id, JobSpec: vhost.JobSpec{User: "some", Source: vhost.Where{Queue: "dead"}, Target: vhost.TargetQueue}}, id == 1
 }
 
-func (m *machine) ScheduleName(id vhost.QueueID) (string, bool) {
-	return map[vhost.QueueID]string{1: "later", 2: "work"}[id], id == 2
+func (m *machine) ScheduleName(id fact.QueueID) (string, bool) {
+	return map[fact.QueueID]string{1: "later", 2: "work"}[id], id == 2
 }
 
 // TestNobodyMayDoAnything says that a command which touches something is done for a user without any permission.

@@ -8,6 +8,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A Machine is what rules ask of a virtual host.
@@ -15,8 +16,8 @@ type Machine interface {
 	Topology() topology.View
 	LastDeclared(vhost.ChannelID) string // the queue that an empty name stands for
 	LostKeys(id uint64) []string         // of a lost letter
-	RedriveJob(vhost.JobID) (vhost.Job, bool)
-	ScheduleName(vhost.QueueID) (name string, queue bool)
+	RedriveJob(fact.JobID) (vhost.Job, bool)
+	ScheduleName(fact.QueueID) (name string, queue bool)
 }
 
 // A question is a command that a principal wants to have done.
@@ -303,7 +304,7 @@ func republish(q *question) *amqp.Error {
 // changeScheduled decides about messages that wait. Who may publish to a delayed exchange may change what waits there;
 // who may consume from a queue may have what waits there retried at once.
 func changeScheduled(q *question) *amqp.Error {
-	var last vhost.QueueID
+	var last fact.QueueID
 	for _, id := range q.c.Selection.Scheduled {
 		if id.Schedule == last {
 			continue

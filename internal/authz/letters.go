@@ -6,6 +6,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A LetterRight is a tag that working with dead letters asks for where rights are strict, besides the permissions on
@@ -53,18 +54,18 @@ func (r *Rights) Filter(f *filter.Filter) error {
 
 // SeeLost reports whether the principal may see a lost letter: who may read the queue in which it died last. Of one
 // that has not died it is the queue from which it was discarded, or the delayed exchange that had kept it.
-func (r *Rights) SeeLost(host string, h *vhost.History, target string, cause vhost.Cause) bool {
+func (r *Rights) SeeLost(host string, h *fact.History, target string, cause fact.Cause) bool {
 	switch {
-	case cause == vhost.Discarded && r.Read(host, target):
+	case cause == fact.Discarded && r.Read(host, target):
 		return true
 	case h.Last.Queue != "":
 		return r.Read(host, h.Last.Queue)
 	}
-	return cause != vhost.Discarded && r.Read(host, h.Exchange)
+	return cause != fact.Discarded && r.Read(host, h.Exchange)
 }
 
 // NeedLost denies a lost letter to whoever may not see it.
-func (r *Rights) NeedLost(host string, h *vhost.History, target string, cause vhost.Cause) error {
+func (r *Rights) NeedLost(host string, h *fact.History, target string, cause fact.Cause) error {
 	if !r.SeeLost(host, h, target, cause) {
 		return errRefused
 	}

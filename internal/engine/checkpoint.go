@@ -12,6 +12,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // machineState is a machine's state at one index of its log.
@@ -29,8 +30,8 @@ func (e *Engine) newRunner(o *opening) (r *runner, err error) {
 	r = &runner{
 		name: o.name, log: &diskLog{writer: e.writer, id: o.log}, engine: e, slog: e.slog,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
-		told: map[vhost.Loss]deadline.Instant{}, cache: recordcache.New(e.writer, &e.cached, e.jobs.Go), sessions: map[vhost.ConnID]*Session{}, outboxes: map[vhost.ChannelID]*outbox{},
-		holders: map[vhost.ConnID]holder{},
+		told: map[vhost.Loss]deadline.Instant{}, cache: recordcache.New(e.writer, &e.cached, e.jobs.Go), sessions: map[fact.ConnID]*Session{}, outboxes: map[vhost.ChannelID]*outbox{},
+		holders: map[fact.ConnID]holder{},
 		time:    vhostTime{clock: e.clock},
 	}
 	r.pages = &pageLog{r: r, first: r.log.NextPages(), spill: recordcache.NewSpill(e.fs, func() string { return strconv.FormatUint(e.ids.Add(1), 10) })}

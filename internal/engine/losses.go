@@ -1,6 +1,6 @@
 package engine
 
-import "github.com/bartleby-mq/bartleby/internal/vhost"
+import "github.com/bartleby-mq/bartleby/internal/vhost/fact"
 
 // tellLosses logs dead letters and direct replies that found no place: nothing vanishes silently.
 func (r *runner) tellLosses() {
@@ -16,7 +16,7 @@ func (r *runner) tellLosses() {
 		switch {
 		case l.Reader != "":
 			r.slog.Warn("direct replies dropped: the client reads too slowly", "vhost", r.name, "connection", l.Reader)
-		case l.Cause == vhost.GoneShelf:
+		case l.Cause == fact.GoneShelf:
 			r.slog.Warn("lost letter deleted: size or age limit reached", "vhost", r.name)
 		case l.Kept:
 			r.slog.Warn("dead letter could not be delivered: kept as a lost letter", "vhost", r.name, "queue", l.Queue, "cause", l.Cause.String())

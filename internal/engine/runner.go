@@ -18,6 +18,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 const (
@@ -67,7 +68,7 @@ type runner struct {
 	safe         storage.Index
 	out          vhost.Outcome
 	buffer       int // capacity that the next batch will want
-	sessions     map[vhost.ConnID]*Session
+	sessions     map[fact.ConnID]*Session
 	outboxes     map[vhost.ChannelID]*outbox
 	last         *outbox
 	held         []*outbox  // with effects that wait
@@ -83,7 +84,7 @@ type runner struct {
 	permitted    uint64                          // version of the permissions that consumers were checked against
 	told         map[vhost.Loss]deadline.Instant // when a loss was logged last
 	uncommitted  int64                           // bytes that transactions hold, as they are counted
-	holders      map[vhost.ConnID]holder         // whose they are
+	holders      map[fact.ConnID]holder          // whose they are
 	flush        []*Session
 	appended     storage.Index
 	checkpointed atomic.Uint64 // index that the newest checkpoint covers

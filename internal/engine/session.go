@@ -13,6 +13,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // Session is a connection's attachment to its vhost.
@@ -21,7 +22,7 @@ type Session struct {
 	runner   *runner
 	frontend Frontend
 	info     ConnInfo
-	conn     vhost.ConnID
+	conn     fact.ConnID
 
 	returned atomic.Int64 // window given back and not granted yet
 
@@ -55,7 +56,7 @@ func (b *Batch) free() {
 }
 
 // Conn identifies the connection in the vhost.
-func (s *Session) Conn() vhost.ConnID { return s.conn }
+func (s *Session) Conn() fact.ConnID { return s.conn }
 
 // NewChannel returns an identifier for a channel about to be opened.
 func (s *Session) NewChannel() vhost.ChannelID { return vhost.ChannelID(s.engine.ids.Add(1)) }
@@ -257,7 +258,7 @@ func (e *Engine) attach(ctx context.Context, s *Session) error {
 	if info.Window <= 0 {
 		info.Window = WindowDefault
 	}
-	s.runner, s.conn = r, vhost.ConnID(e.ids.Add(1))
+	s.runner, s.conn = r, fact.ConnID(e.ids.Add(1))
 	done := make(chan error, 1)
 	r.put(request{session: s, glance: true, done: done, batch: &Batch{Commands: []vhost.Command{{
 		Kind: vhost.Connect, Conn: s.conn, Window: info.Window,

@@ -5,7 +5,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/engine/resource"
-	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // Budget bounds the memory, in bytes, of something that clients make the node hold: of the node, of all connections of
@@ -108,7 +108,7 @@ func (r *runner) countUncommitted(s *Session) *amqp.Error {
 	return nil
 }
 
-func (r *runner) countHolder(id vhost.ConnID, user string) *amqp.Error {
+func (r *runner) countHolder(id fact.ConnID, user string) *amqp.Error {
 	before, now := r.holders[id].bytes, r.vhost.UncommittedOf(id)
 	if now == 0 {
 		delete(r.holders, id)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // The texts of paths: when something happens, and what follows. {queue} is where the message is; for {fate} stands one
@@ -71,12 +72,12 @@ func PathCodes() []string {
 }
 
 func (f *follower) onReject(i int) Path {
-	f.die(0, i, vhost.Rejected, f.keysOf(f.Queues[i].Name), nil)
+	f.die(0, i, fact.Rejected, f.keysOf(f.Queues[i].Name), nil)
 	return Path{Event: "reject", Happens: true, Code: "on_reject"}
 }
 
 func (f *follower) onExpire(i int) Path {
-	f.die(0, i, vhost.Expired, f.keysOf(f.Queues[i].Name), nil)
+	f.die(0, i, fact.Expired, f.keysOf(f.Queues[i].Name), nil)
 	p := Path{Event: "expire", Happens: true, Code: "on_expiration"}
 	if ttl := f.Queues[i].Settings.TTL; ttl >= 0 {
 		p.Code, p.Params = "on_expire", []Param{number("ms", ttl)}
@@ -105,7 +106,7 @@ func (f *follower) onOverflow(i int) Path {
 		f.add(Step{Queue: q.Name, Sure: true, Code: "refused", Guarantee: Refused})
 		return p
 	}
-	f.die(0, i, vhost.MaxLen, f.keysOf(q.Name), nil)
+	f.die(0, i, fact.MaxLen, f.keysOf(q.Name), nil)
 	return p
 }
 
@@ -131,7 +132,7 @@ func (f *follower) onLimit(i int) Path {
 	if limit > 0 {
 		after = f.returned(0, i, true)
 	}
-	f.die(after, i, vhost.DeliveryLimit, f.keysOf(q.Name), nil)
+	f.die(after, i, fact.DeliveryLimit, f.keysOf(q.Name), nil)
 	return Path{Event: "delivery_limit", Happens: true, Code: "on_delivery_limit", Params: []Param{number("limit", limit)}}
 }
 
@@ -146,7 +147,7 @@ func (f *follower) onTimeout(i int) Path {
 		after = f.returned(after, i, false)
 	}
 	if set.ReturnLimit() >= 0 && !set.CountFailed {
-		f.die(after, i, vhost.DeliveryLimit, f.keysOf(q.Name), nil)
+		f.die(after, i, fact.DeliveryLimit, f.keysOf(q.Name), nil)
 	}
 	return Path{Event: "consumer_timeout", Happens: true, Code: "on_consumer_timeout", Params: []Param{number("ms", set.ConsumerTimeout)}}
 }

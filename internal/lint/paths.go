@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A Path is what follows if something happens to a message of a queue.
@@ -87,8 +88,8 @@ type follower struct {
 }
 
 // seen reports whether a message that has died so was in a queue.
-func seen(deaths []vhost.Death, queue string) bool {
-	return slices.ContainsFunc(deaths, func(d vhost.Death) bool { return d.Queue == queue })
+func seen(deaths []fact.Death, queue string) bool {
+	return slices.ContainsFunc(deaths, func(d fact.Death) bool { return d.Queue == queue })
 }
 
 // add adds a step and tells its number.
@@ -112,23 +113,23 @@ func (f *follower) nowhere(set *vhost.Settings) (fate Param, g Guarantee) {
 }
 
 // die follows a message that dies in queue i, of whose keys that is known.
-func (f *follower) die(after, i int, reason vhost.Reason, keys []keyShape, before []vhost.Death) {
+func (f *follower) die(after, i int, reason fact.Reason, keys []keyShape, before []fact.Death) {
 	f.dieAs(after, i, reason, keys, before, &f.Queues[i].Settings)
 }
 
 // dieAtTheDoor follows one that queue i has no room for: it is never held there.
-func (f *follower) dieAtTheDoor(after, i int, keys []keyShape, before []vhost.Death) {
+func (f *follower) dieAtTheDoor(after, i int, keys []keyShape, before []fact.Death) {
 	set := f.Queues[i].Settings
 	set.AtLeastOnce = false
-	f.dieAs(after, i, vhost.MaxLen, keys, before, &set)
+	f.dieAs(after, i, fact.MaxLen, keys, before, &set)
 }
 
-func (f *follower) dieAs(after, i int, reason vhost.Reason, keys []keyShape, before []vhost.Death, set *vhost.Settings) {
+func (f *follower) dieAs(after, i int, reason fact.Reason, keys []keyShape, before []fact.Death, set *vhost.Settings) {
 	q := &f.Queues[i]
 	step := Step{After: after, Queue: q.Name, Reason: reason.String(), Sure: true}
 	if !hasDLX(set) {
 		step.Code, step.Guarantee, step.DeadEnd = "no_dlx", LostThere, true
-		if reason == vhost.DeliveryLimit && f.options.LostLettersMaxBytes > 0 {
+		if reason == fact.DeliveryLimit && f.options.LostLettersMaxBytes > 0 {
 			step.Code, step.Guarantee = "no_dlx_limit", OnShelf
 		}
 		f.add(step)
@@ -163,7 +164,7 @@ func (f *follower) dieAs(after, i int, reason vhost.Reason, keys []keyShape, bef
 		f.add(step)
 		return
 	}
-	f.hop(step, i, reason, keys, append([]vhost.Death{{Queue: q.Name, Reason: reason}}, before...), way, set)
+	f.hop(step, i, reason, keys, append([]fact.Death{{Queue: q.Name, Reason: reason}}, before...), way, set)
 }
 
 // letterRoute is where a letter goes whose key is one of several.
@@ -200,7 +201,7 @@ func (f *follower) onTheWay(exchange string, keys []keyShape) letterRoute {
 }
 
 // hop follows a letter into its targets.
-func (f *follower) hop(step Step, from int, reason vhost.Reason, keys []keyShape, before []vhost.Death, way letterRoute, set *vhost.Settings) {
+func (f *follower) hop(step Step, from int, reason fact.Reason, keys []keyShape, before []fact.Death, way letterRoute, set *vhost.Settings) {
 	targets := way.all()
 	step.Code, step.Guarantee, step.Sure = "hop", MovedOn, len(way.maybe) == 0 && !way.misses
 	switch {
@@ -219,7 +220,7 @@ func (f *follower) hop(step Step, from int, reason vhost.Reason, keys []keyShape
 	}
 	step.Params = append(step.Params, Param{"queues", named(step.Queues)})
 	at := f.add(step)
-	if reason == vhost.Expired && set.CycleKeep && !slices.ContainsFunc(targets, func(t int) bool { return !vhost.Cycles(before, f.Queues[t].Name) }) {
+	if reason == fact.Expired && set.CycleKeep && !slices.ContainsFunc(targets, func(t int) bool { return !fact.Cycles(before, f.Queues[t].Name) }) {
 		f.add(Step{After: at, Queue: f.Queues[from].Name, Sure: step.Sure, Code: "cycle_kept", Guarantee: KeptThere, Loop: true, DeadEnd: true,
 			Params: []Param{{"target", named(step.Queues)}}})
 		return
@@ -237,12 +238,12 @@ func (f *follower) hop(step Step, from int, reason vhost.Reason, keys []keyShape
 }
 
 // arrive follows a letter that came to queue t.
-func (f *follower) arrive(after, t int, keys []keyShape, before []vhost.Death, sure bool, source *vhost.Settings) {
+func (f *follower) arrive(after, t int, keys []keyShape, before []fact.Death, sure bool, source *vhost.Settings) {
 	q := &f.Queues[t]
 	step := Step{After: after, Queue: q.Name, Sure: sure}
 	fate, guarantee := f.nowhere(source)
 	switch {
-	case vhost.Cycles(before, q.Name):
+	case fact.Cycles(before, q.Name):
 		step.Code, step.Guarantee, step.Loop, step.DeadEnd = "cycle", guarantee, true, true
 		step.Params = []Param{fate}
 	case q.Refuses && q.Settings.PassesOn():
@@ -261,7 +262,7 @@ func (f *follower) arrive(after, t int, keys []keyShape, before []vhost.Death, s
 }
 
 // rest follows a letter that is in queue t and that nobody has consumed yet.
-func (f *follower) rest(after, t int, keys []keyShape, before []vhost.Death, sure bool) {
+func (f *follower) rest(after, t int, keys []keyShape, before []fact.Death, sure bool) {
 	q := &f.Queues[t]
 	set := &q.Settings
 	step := Step{After: after, Queue: q.Name, Sure: sure, Guarantee: KeptThere, Params: []Param{
@@ -271,7 +272,7 @@ func (f *follower) rest(after, t int, keys []keyShape, before []vhost.Death, sur
 	case f.ages(t, len(before)) && len(before) < pathHopsMax:
 		step.Code = "waits_ttl"
 		step.Params = append(step.Params, number("ms", set.TTL))
-		f.die(f.add(step), t, vhost.Expired, keys, before)
+		f.die(f.add(step), t, fact.Expired, keys, before)
 		return
 	case f.ages(t, len(before)):
 		step.Code = "more"

@@ -14,7 +14,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/repair"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
-	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // Logs of the virtual hosts.
@@ -42,14 +42,14 @@ func pageOf(t *testing.T, dir, queueName string) (name string, off int64) {
 	defer j.Close()
 	_, state, err := j.LoadCheckpoint(rootLog)
 	must(t, err)
-	facts, err := vhost.Facts(rootLog, 0, state)
+	facts, err := fact.All(rootLog, 0, state)
 	must(t, err)
-	var id vhost.QueueID
+	var id fact.QueueID
 	for _, f := range facts {
 		switch {
-		case f.Kind == vhost.QueueDeclared && f.Object.Name == queueName:
+		case f.Kind == fact.QueueDeclared && f.Object.Name == queueName:
 			id = f.Queue
-		case f.Kind == vhost.Paged && f.Queue == id && f.Seq == 0:
+		case f.Kind == fact.Paged && f.Queue == id && f.Seq == 0:
 			c, err := queue.ParseChunk(f.Bytes, rootLog)
 			must(t, err)
 			page, err := j.Read(nil, c.Page)

@@ -11,6 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // step is what the checkers learn of one command.
@@ -23,7 +24,7 @@ type step struct {
 
 	portions   int           // of the machine's, so far
 	batch      storage.Index // of the last
-	facts      []vhost.Fact
+	facts      []fact.Fact
 	effects    []vhost.Effect
 	deliveries []int // of effects, those that hand something over
 	stored     []byte
@@ -103,7 +104,7 @@ func (w *world) audit(st *step) {
 		w.begun(st)
 	}
 	for i := range facts {
-		if k := facts[i].Kind; k <= vhost.PolicyCleared || k == vhost.Configured {
+		if k := facts[i].Kind; k <= fact.PolicyCleared || k == fact.Configured {
 			st.structural, st.durable = st.structural || !w.ofSchedule(&facts[i]), st.durable || facts[i].Durable
 		}
 	}
@@ -137,16 +138,16 @@ func (w *world) audited(st *step) {
 }
 
 // fact checks and folds one.
-func (w *world) fact(st *step, f *vhost.Fact) {
+func (w *world) fact(st *step, f *fact.Fact) {
 	w.result.Facts[f.Kind]++
 	switch f.Kind {
-	case vhost.Stored:
+	case fact.Stored:
 		st.stored = f.Bytes
-	case vhost.Remembered:
+	case fact.Remembered:
 		st.remembered = f.Bytes
-	case vhost.Enqueued:
+	case fact.Enqueued:
 		w.enqueued(st, f)
-	case vhost.Handed:
+	case fact.Handed:
 		if e := w.about(f); e != nil && !e.Off {
 			d := w.handOver(st, e)
 			e.Become(queue.Unacked)
@@ -154,49 +155,49 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 				e.Holder = d
 			}
 		}
-	case vhost.Returned:
+	case fact.Returned:
 		if e := w.about(f); e != nil {
 			w.returned(st, e, f)
 		}
-	case vhost.Resumed:
+	case fact.Resumed:
 		if e := w.about(f); e != nil {
 			w.resumed(st, e)
 		}
-	case vhost.Deferred:
+	case fact.Deferred:
 		if e := w.about(f); e != nil {
 			w.moveTo(st, e, f)
 		}
-	case vhost.Keyed:
+	case fact.Keyed:
 		if e := w.about(f); e != nil {
 			w.giveKey(e)
 		}
-	case vhost.Held:
+	case fact.Held:
 		if e := w.about(f); e != nil {
 			w.withheld(st, e, f)
 		}
-	case vhost.PutOff:
+	case fact.PutOff:
 		if e := w.about(f); e != nil {
 			w.putOff(st, e, f)
 		}
-	case vhost.Kept:
+	case fact.Kept:
 		if e := w.about(f); e != nil {
 			w.stays(st, e)
 		}
-	case vhost.Ended:
+	case fact.Ended:
 		for _, e := range w.aboutAll(f) {
 			w.ended(st, e, f.Cause)
 		}
-	case vhost.JobBegun:
+	case fact.JobBegun:
 		w.jobBegun(st, f)
-	case vhost.JobProgressed:
+	case fact.JobProgressed:
 		w.jobProgressed(st, f)
-	case vhost.JobForgotten:
+	case fact.JobForgotten:
 		w.live.Structure(f)
-	case vhost.Configured:
+	case fact.Configured:
 		w.checkConfigured(st, f)
 		w.live.Structure(f)
-	case vhost.QueueDeclared, vhost.QueueDeleted:
-		if f.Kind == vhost.QueueDeclared {
+	case fact.QueueDeclared, fact.QueueDeleted:
+		if f.Kind == fact.QueueDeclared {
 			w.checkNumber(f)
 		}
 		if q := w.live.Lines[f.Queue]; q != nil && q.Kept != nil {
@@ -210,7 +211,7 @@ func (w *world) fact(st *step, f *vhost.Fact) {
 }
 
 // checkNumber makes sure that no held letter takes a new queue for one that has it.
-func (w *world) checkNumber(f *vhost.Fact) {
+func (w *world) checkNumber(f *fact.Fact) {
 	for q := range w.live.All() {
 		if q.Counts[queue.Held] == 0 {
 			continue
@@ -224,7 +225,7 @@ func (w *world) checkNumber(f *vhost.Fact) {
 }
 
 // about finds the copy that a fact is about.
-func (w *world) about(f *vhost.Fact) *ledger.Entry {
+func (w *world) about(f *fact.Fact) *ledger.Entry {
 	e := w.live.Find(f.Queue, f.Seq)
 	if e == nil {
 		w.violate(Replay, "fact %d is about copy %d of queue %d, which is not there", f.Kind, f.Seq, f.Queue)
@@ -233,7 +234,7 @@ func (w *world) about(f *vhost.Fact) *ledger.Entry {
 }
 
 // aboutAll finds the copies that a fact is about: of a whole chunk of a queue, those that are there.
-func (w *world) aboutAll(f *vhost.Fact) (all []*ledger.Entry) {
+func (w *world) aboutAll(f *fact.Fact) (all []*ledger.Entry) {
 	if f.N <= 1 {
 		if e := w.about(f); e != nil {
 			all = append(all, e)
@@ -249,7 +250,7 @@ func (w *world) aboutAll(f *vhost.Fact) (all []*ledger.Entry) {
 }
 
 // enqueued makes a copy.
-func (w *world) enqueued(st *step, f *vhost.Fact) {
+func (w *world) enqueued(st *step, f *fact.Fact) {
 	ref := f.Entry.Ref(logID)
 	if _, known := w.contents[ref]; !known {
 		stored := w.storedAt(st, ref)
@@ -343,14 +344,14 @@ func (w *world) remember(st *step, at storage.Ref) {
 		return
 	}
 	c := content{deaths: deathsOf(view.Properties), sum: maphash.Bytes(sumSeed, st.remembered)}
-	if h, err := vhost.HistoryOf(st.remembered); err == nil {
+	if h, err := fact.ParseHistory(st.remembered); err == nil {
 		c.resent, c.first = h.Redrive, h.First.Queue
 	}
 	w.contents[at] = c
 }
 
 // ended checks how a copy ends, and forgets it.
-func (w *world) ended(st *step, e *ledger.Entry, cause vhost.Cause) {
+func (w *world) ended(st *step, e *ledger.Entry, cause fact.Cause) {
 	w.result.Ended[cause]++
 	e.Cause = cause
 	if e.Line.Kept != nil {
@@ -359,11 +360,11 @@ func (w *world) ended(st *step, e *ledger.Entry, cause vhost.Cause) {
 		return
 	}
 	switch cause {
-	case vhost.Acked:
+	case fact.Acked:
 		if e.State != queue.Unacked {
 			w.handOver(st, e)
 		}
-	case vhost.GonePurged:
+	case fact.GonePurged:
 		if e.State == queue.Unacked && !e.Off {
 			w.violate(Answers, "message %d of %q was purged while somebody had it", e.Message, e.Line.Name)
 		}
@@ -372,17 +373,17 @@ func (w *world) ended(st *step, e *ledger.Entry, cause vhost.Cause) {
 		} else if e.Line == w.live.Shelf && st.command.Kind != vhost.Discard {
 			w.violate(Shelf, "letter %d of message %d was discarded, and nobody asked for that", e.Seq+1, e.Message)
 		}
-	case vhost.GoneShelf:
+	case fact.GoneShelf:
 		w.checkEvicted(st, e)
-	case vhost.Redriven:
+	case fact.Redriven:
 		if st.ticks() || st.command.Kind == vhost.Resend {
 			w.sendsBack(st, e)
 		} else {
 			w.redriven(st, e)
 		}
-	case vhost.Discarded:
+	case fact.Discarded:
 		w.sendsBack(st, e)
-	case vhost.GoneRejected, vhost.GoneExpired, vhost.GoneMaxLen, vhost.GoneLimit:
+	case fact.GoneRejected, fact.GoneExpired, fact.GoneMaxLen, fact.GoneLimit:
 		w.cameBack(e)
 		w.checkGone(st, e, cause)
 	default:
@@ -443,7 +444,7 @@ func defines(k vhost.CommandKind) bool {
 }
 
 // queueID finds a queue as a client names it.
-func (w *world) queueID(name string, ch *channel) vhost.QueueID {
+func (w *world) queueID(name string, ch *channel) fact.QueueID {
 	if name == "" && ch != nil {
 		name = ch.lastQueue
 	}

@@ -10,11 +10,12 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // connection is a client's connection, and the engine's Session of it.
 type connection struct {
-	id       vhost.ConnID
+	id       fact.ConnID
 	window   int64
 	notify   bool  // it is told when the broker cancels a consumer
 	used     int64 // bytes handed over and not granted back

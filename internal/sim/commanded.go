@@ -4,6 +4,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // checkCommanded compares the answers for messages that wait with what has become of them.
@@ -53,7 +54,7 @@ func (w *world) done(st *step, e *ledger.Entry) (want, again string) {
 	switch st.command.Kind {
 	case vhost.Unschedule:
 		if want, again = "unknown", "unknown"; scheduled {
-			want, again, ok = "cancelled", "cancelled", e.Cause == vhost.Unscheduled
+			want, again, ok = "cancelled", "cancelled", e.Cause == fact.Unscheduled
 		}
 	case vhost.Reschedule:
 		want, again, ok = "rescheduled", "rescheduled", e.Until == st.instant()

@@ -5,10 +5,11 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // digest folds what a command has led to into the run's hash: two runs with the same hash had the same history.
-func (w *world) digest(c *vhost.Command, refused *amqp.Error, facts []vhost.Fact, effects []vhost.Effect) {
+func (w *world) digest(c *vhost.Command, refused *amqp.Error, facts []fact.Fact, effects []vhost.Effect) {
 	b := append(w.scratch[:0], byte(c.Kind))
 	number := func(n uint64) { b = binary.AppendUvarint(b, n) }
 	text := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }

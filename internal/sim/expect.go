@@ -7,11 +7,12 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // expectation is what a command must lead to, worked out before it is stepped.
 type expectation struct {
-	targets []vhost.QueueID          // of a publish, that take it
+	targets []fact.QueueID           // of a publish, that take it
 	keepers []string                 // delayed exchanges that keep it
 	invalid bool                     // it must be refused: its delay is none
 	refused bool                     // a queue keeps it out
@@ -89,7 +90,7 @@ func (w *world) foresee(c *vhost.Command) (x expectation) {
 }
 
 // checkExpected compares.
-func (w *world) checkExpected(st *step, facts []vhost.Fact) {
+func (w *world) checkExpected(st *step, facts []fact.Fact) {
 	c, ch := st.command, st.channel
 	if ch == nil || ch.dead || st.refused != nil {
 		return
@@ -119,13 +120,13 @@ func (w *world) checkExpected(st *step, facts []vhost.Fact) {
 }
 
 // checkPublished makes sure that a publish went where it must, once each, and that its publisher heard so.
-func (w *world) checkPublished(st *step, facts []vhost.Fact) {
+func (w *world) checkPublished(st *step, facts []fact.Fact) {
 	x := &st.expected
-	var went []vhost.QueueID
+	var went []fact.QueueID
 	var kept []string
 	for i := range facts {
 		f := &facts[i]
-		if f.Kind != vhost.Enqueued || f.Entry.Flags&queue.Letter != 0 || w.contents[f.Entry.Ref(logID)].message != w.published {
+		if f.Kind != fact.Enqueued || f.Entry.Flags&queue.Letter != 0 || w.contents[f.Entry.Ref(logID)].message != w.published {
 			continue
 		}
 		if q := w.live.Line(f.Queue); q != nil && q.Kept != nil {

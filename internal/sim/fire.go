@@ -7,15 +7,16 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // off checks how a message of a schedule ends.
 func (w *world) off(st *step, e *ledger.Entry) {
 	k := st.command.Kind
 	switch e.Cause {
-	case vhost.Fired, vhost.LostExchange, vhost.LostRoute, vhost.LostCycle, vhost.LostRefused:
+	case fact.Fired, fact.LostExchange, fact.LostRoute, fact.LostCycle, fact.LostRefused:
 		w.fired(st, e)
-	case vhost.Unscheduled:
+	case fact.Unscheduled:
 		replaced := (k == vhost.Publish || k == vhost.CommitTx) && e.Keyed && w.replaces(e) != nil
 		if !replaced && !st.names(vhost.Unschedule, e) {
 			w.violate(Schedule, "message %d of %q was cancelled by command %d", e.Message, e.Line.Name, k)
@@ -23,7 +24,7 @@ func (w *world) off(st *step, e *ledger.Entry) {
 		if replaced {
 			w.result.Scheduled["replaced"]++
 		}
-	case vhost.GonePurged:
+	case fact.GonePurged:
 		if k != vhost.PurgeSchedule || st.command.Definition.Name != e.Line.Name {
 			w.violate(Schedule, "message %d of %q was purged by command %d", e.Message, e.Line.Name, k)
 		}
@@ -72,9 +73,9 @@ func (w *world) fired(st *step, e *ledger.Entry) {
 	ids, _, there := w.route(ledger.Way{Exchange: e.Line.Name, Keys: e.Way.Keys}, e)
 	switch {
 	case !there:
-		want = []slot{{vhost.LostExchange, ""}}
+		want = []slot{{fact.LostExchange, ""}}
 	case len(ids) == 0:
-		want = []slot{{vhost.LostRoute, ""}}
+		want = []slot{{fact.LostRoute, ""}}
 	}
 	for _, l := range f.came {
 		if !slices.Contains(ids, l.Line.ID) {
@@ -104,7 +105,7 @@ func (w *world) takeOff(st *step, e *ledger.Entry) *flight {
 			continue
 		case !slices.Equal(l.Deaths, e.Deaths):
 			f.astray++
-			f.hops = f.hops || l.Lost == vhost.LostHops
+			f.hops = f.hops || l.Lost == fact.LostHops
 			continue
 		case l.Line == w.live.Shelf: // it goes on from where it waited: the other ways that it had were gone
 			f.shelf = append(f.shelf, slot{l.Lost, l.Way.Target})
@@ -145,7 +146,7 @@ func (w *world) landed(st *step, f *flight, q *ledger.Line) slot {
 	case came == 1 && circles:
 		w.violate(Schedule, "message %d, which died of %v, fired in %q and came to %q again", e.Message, e.Deaths, e.Line.Name, q.Name)
 	case circles:
-		return slot{vhost.LostCycle, q.Name}
+		return slot{fact.LostCycle, q.Name}
 	case came == 1:
 		f.arrived = true
 	case view == nil:
@@ -156,7 +157,7 @@ func (w *world) landed(st *step, f *flight, q *ledger.Line) slot {
 			f.door = true
 			return slot{}
 		}
-		return slot{vhost.LostRefused, q.Name}
+		return slot{fact.LostRefused, q.Name}
 	}
 	return slot{}
 }
@@ -181,7 +182,7 @@ func (w *world) checkLanded(f *flight, lost []slot) {
 	as := func(x slot) bool { return x.cause == e.Cause }
 	switch placed := f.arrived || len(want) > 0; {
 	case !placed && f.door: // what it has become beyond that door may be lost, or not
-	case placed != (e.Cause == vhost.Fired), !placed && !slices.ContainsFunc(lost, as):
+	case placed != (e.Cause == fact.Fired), !placed && !slices.ContainsFunc(lost, as):
 		w.violate(Schedule, "message %d fired in %q and ended as %q; a queue has it: %t, it is lost: %v", e.Message, e.Line.Name, e.Cause, f.arrived, lost)
 	}
 }
@@ -196,7 +197,7 @@ func (w *world) foretellKept(d *departure, p *passage, holds bool) {
 		switch {
 		case q != nil && slices.Contains(e.Took, q.ID):
 		case w.messages[e.Message].nonsense:
-			p.shelf = append(p.shelf, slot{vhost.LostRefused, ""})
+			p.shelf = append(p.shelf, slot{fact.LostRefused, ""})
 			if holds && q != nil {
 				p.took = append(p.took, q.ID)
 			}
@@ -212,8 +213,8 @@ func (w *world) foretellKept(d *departure, p *passage, holds bool) {
 	}
 	switch {
 	case full && holds:
-		p.held = vhost.LostRefused
+		p.held = fact.LostRefused
 	case full:
-		p.shelf = append(p.shelf, slot{vhost.LostRefused, ""})
+		p.shelf = append(p.shelf, slot{fact.LostRefused, ""})
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // flooded says which lives have more messages than one command handles: few, for they take long.
@@ -60,9 +61,9 @@ func (w *world) flood(many int) {
 }
 
 // floodable finds a queue, and a channel that may publish to it.
-func (w *world) floodable() (vhost.QueueID, *channel) {
+func (w *world) floodable() (fact.QueueID, *channel) {
 	ids := slices.Sorted(maps.Keys(w.live.Lines))
-	ids = slices.DeleteFunc(ids, func(id vhost.QueueID) bool { return w.live.Lines[id].Kept != nil })
+	ids = slices.DeleteFunc(ids, func(id fact.QueueID) bool { return w.live.Lines[id].Kept != nil })
 	if len(ids) == 0 || w.full || w.o.FullDisk {
 		return 0, nil
 	}

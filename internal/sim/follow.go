@@ -6,6 +6,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // begun notes what a command means for clients, before its facts are looked at.
@@ -160,11 +161,11 @@ func (w *world) checkSettled(c *vhost.Command, s settling) {
 		w.violate(Answers, "delivery tag %d was settled, and is still held", d.tag)
 	case c.Kind == vhost.CommitTx: // of several kinds
 	case e.Off && c.Kind != vhost.Ack:
-	case c.Kind == vhost.Ack && e.Cause != vhost.Acked:
+	case c.Kind == vhost.Ack && e.Cause != fact.Acked:
 		w.violate(Answers, "message %d of %q was acked, and ended as %q", e.Message, e.Line.Name, e.Cause)
 	case (c.Requeue || c.Kind == vhost.Recover) && !back:
 		w.violate(Answers, "message %d of %q was requeued, and did not return", e.Message, e.Line.Name)
-	case c.Kind != vhost.Ack && !c.Requeue && (back || e.Cause == 0 && e.State != queue.Held || e.Cause == vhost.Acked):
+	case c.Kind != vhost.Ack && !c.Requeue && (back || e.Cause == 0 && e.State != queue.Held || e.Cause == fact.Acked):
 		w.violate(Answers, "message %d of %q was rejected, and ended as %q", e.Message, e.Line.Name, e.Cause)
 	}
 }
@@ -197,7 +198,7 @@ func (w *world) nameOf(name string, ch *channel) string {
 	return name
 }
 
-func (w *world) connection(id vhost.ConnID) *connection {
+func (w *world) connection(id fact.ConnID) *connection {
 	i := slices.IndexFunc(w.connections, func(n *connection) bool { return n.id == id })
 	if i < 0 {
 		return nil

@@ -7,10 +7,11 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // withheld checks that a letter is held for those that lack it, and notes who has it by what was seen to arrive.
-func (w *world) withheld(st *step, e *ledger.Entry, f *vhost.Fact) {
+func (w *world) withheld(st *step, e *ledger.Entry, f *fact.Fact) {
 	w.remember(st, f.History)
 	deaths := w.contents[f.History].deaths
 	ways := func(r string) bool { return slices.Equal(deaths, w.live.Died(e.Deaths, e.Line.Name, r)) }
@@ -29,14 +30,14 @@ func (w *world) withheld(st *step, e *ledger.Entry, f *vhost.Fact) {
 	if len(f.Took) > 0 {
 		w.result.Partly++
 	}
-	if f.Cause == vhost.Moved {
+	if f.Cause == fact.Moved {
 		w.onItsWay(st, d)
 		w.holds(e, f, deaths)
 		return
 	}
-	tooFar := vhost.Cause(0)
-	if f.Cause == vhost.LostHops {
-		tooFar = vhost.LostHops
+	tooFar := fact.Cause(0)
+	if f.Cause == fact.LostHops {
+		tooFar = fact.LostHops
 	}
 	if p := w.checkPassage(st, d, tooFar); p != nil {
 		if p.held != f.Cause {
@@ -56,7 +57,7 @@ func (w *world) withheld(st *step, e *ledger.Entry, f *vhost.Fact) {
 }
 
 // holds folds that a letter is held.
-func (w *world) holds(e *ledger.Entry, f *vhost.Fact, deaths []ledger.Death) {
+func (w *world) holds(e *ledger.Entry, f *fact.Fact, deaths []ledger.Death) {
 	w.result.Held[f.Cause]++
 	w.lately.now++
 	if e.Holder != nil {
@@ -162,14 +163,14 @@ func (w *world) checkBlocked(e *ledger.Entry, from *vhost.QueueView, now, patien
 	to.Exchange = name
 	ids, _, _ := w.route(to, e)
 	was := e.Open
-	e.Open = map[vhost.QueueID]deadline.Instant{}
+	e.Open = map[fact.QueueID]deadline.Instant{}
 	for _, id := range ids {
 		target, ok := w.live.Lines[id]
 		if !ok || slices.Contains(e.Took, id) {
 			continue
 		}
 		view, ok := w.vhost.Reader().Queue(target.Name)
-		if !ok || e.Lost == vhost.LostHops || ledger.Cycles(e.Deaths, target.Name) ||
+		if !ok || e.Lost == fact.LostHops || ledger.Cycles(e.Deaths, target.Name) ||
 			full(&view, target, e.Bytes, true) {
 			continue
 		}

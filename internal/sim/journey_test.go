@@ -11,6 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // journey follows one message through three queues that it dies in.
@@ -115,7 +116,7 @@ func (j *journey) travel() error {
 	}
 	j.end()
 	books := j.vhost.Reader().DurableBooks()
-	if books.Made != 4 || books.Ended[vhost.Moved] != 3 || books.Ended[vhost.Acked] != 1 || books.Total() != 4 {
+	if books.Made != 4 || books.Ended[fact.Moved] != 3 || books.Ended[fact.Acked] != 1 || books.Total() != 4 {
 		return fmt.Errorf("four copies in turn, three moves and an ack make other books than %+v", books)
 	}
 	if j.violation != nil {

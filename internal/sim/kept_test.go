@@ -18,6 +18,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 var keep = flag.String("keep", "", "keep a data directory as this version leaves it under testdata, by this name: once for each format")
@@ -164,20 +165,20 @@ func describe(disk vfs.FS) (string, error) {
 	if err := w.fold(v); err != nil {
 		return "", err
 	}
-	facts, err := vhost.Facts(logID, 0, v.Projection())
+	facts, err := fact.All(logID, 0, v.Projection())
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	for i := range facts {
-		if facts[i].Kind != vhost.Matched { // follows from the others, and was not there at first
+		if facts[i].Kind != fact.Matched { // follows from the others, and was not there at first
 			w.describeFact(&b, &facts[i])
 		}
 	}
 	return b.String(), j.Close()
 }
 
-func (w *world) describeFact(b *strings.Builder, f *vhost.Fact) {
+func (w *world) describeFact(b *strings.Builder, f *fact.Fact) {
 	fmt.Fprintf(b, "%d queue=%d seq=%d n=%d at=%d cause=%v", f.Kind, f.Queue, f.Seq, f.N, f.At, f.Cause)
 	if f.Took != nil {
 		fmt.Fprintf(b, " took=%v", f.Took)
@@ -190,12 +191,12 @@ func (w *world) describeFact(b *strings.Builder, f *vhost.Fact) {
 		fmt.Fprintf(b, " %q operator=%t %q on %q priority=%d %v", p.Name, p.Operator, p.Pattern, p.ApplyTo, p.Priority, p.Definition)
 	}
 	if f.Books != nil {
-		fmt.Fprintf(b, " made=%d acked=%d moved=%d ended=%d", f.Books.Made, f.Books.Ended[vhost.Acked], f.Books.Ended[vhost.Moved], f.Books.Total())
+		fmt.Fprintf(b, " made=%d acked=%d moved=%d ended=%d", f.Books.Made, f.Books.Ended[fact.Acked], f.Books.Ended[fact.Moved], f.Books.Total())
 	}
-	if f.Kind == vhost.Cancellations {
+	if f.Kind == fact.Cancellations {
 		fmt.Fprintf(b, " recalled=%x", f.Bytes)
 	}
-	if f.Kind == vhost.Enqueued {
+	if f.Kind == fact.Enqueued {
 		d := vhost.Delivered{Ref: f.Entry.Ref(logID), HistoryRef: f.History}
 		d.Record = bytes.Clone(w.Record(d.Ref))
 		if d.HistoryRef != (storage.Ref{}) {

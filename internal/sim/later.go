@@ -7,6 +7,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // delays says which lives have many messages that are for later.
@@ -58,7 +59,7 @@ func (w *world) scheduled() vhost.Command {
 		}
 	}
 	for range 1 + w.dice.IntN(5) {
-		id := vhost.ScheduledID{Schedule: vhost.QueueID(w.dice.IntN(9)), Number: uint64(w.dice.IntN(9))}
+		id := vhost.ScheduledID{Schedule: fact.QueueID(w.dice.IntN(9)), Number: uint64(w.dice.IntN(9))}
 		switch ids := c.Selection.Scheduled; {
 		case len(ids) > 0 && w.chance(8):
 			id = ids[0]

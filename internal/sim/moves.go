@@ -7,6 +7,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // departure is a copy that died, or a held letter that was tried again, and what is seen of it.
@@ -17,11 +18,11 @@ type departure struct {
 	deaths  []ledger.Death  // with its newest
 	letters []*ledger.Entry // that it has become
 	astray  int             // letters that it has become by way of queues that kept it out
-	noted   []vhost.QueueID // targets that have it, as the fact says that it is held
+	noted   []fact.QueueID  // targets that have it, as the fact says that it is held
 
 	set     *vhost.Settings // of the queue that it leaves; nil: where it goes is not known
 	way     ledger.Way
-	nowhere vhost.Cause // why it leads to no queue, 0 if it does
+	nowhere fact.Cause // why it leads to no queue, 0 if it does
 	targets []*ledger.Line
 	keepers []string // delayed exchanges that keep it
 }
@@ -34,7 +35,7 @@ func (d *departure) reason() string { return d.deaths[0].Reason }
 func (w *world) depart(st *step, e *ledger.Entry, deaths []ledger.Death) *departure {
 	d := &departure{from: e, again: e.State == queue.Held, deaths: deaths}
 	if d.again {
-		d.deaths, d.waited = e.Deaths, e.Lost != vhost.Moved
+		d.deaths, d.waited = e.Deaths, e.Lost != fact.Moved
 	}
 	var rest []*ledger.Entry
 	for _, l := range st.letters {
@@ -130,9 +131,9 @@ func (w *world) foreknow(st *step, d *departure) {
 	d.set = &view.Settings
 	name, has := d.set.DLX()
 	if !has {
-		d.way, d.nowhere = d.from.Way, vhost.GoneLimit // where it was going when it came here
+		d.way, d.nowhere = d.from.Way, fact.GoneLimit // where it was going when it came here
 		if d.again {
-			d.nowhere = vhost.LostExchange
+			d.nowhere = fact.LostExchange
 		}
 		return
 	}
@@ -141,9 +142,9 @@ func (w *world) foreknow(st *step, d *departure) {
 	d.keepers = keepers
 	switch {
 	case !there:
-		d.nowhere = vhost.LostExchange
+		d.nowhere = fact.LostExchange
 	case len(ids)+len(keepers) == 0:
-		d.nowhere = vhost.LostRoute
+		d.nowhere = fact.LostRoute
 	}
 	for _, id := range ids {
 		if q := w.live.Lines[id]; q != nil {
@@ -154,7 +155,7 @@ func (w *world) foreknow(st *step, d *departure) {
 
 // route computes anew where a way leads a copy, and which delayed exchanges keep it there; ok is false if the way's
 // exchange is not there.
-func (w *world) route(to ledger.Way, e *ledger.Entry) (ids []vhost.QueueID, keepers []string, ok bool) {
+func (w *world) route(to ledger.Way, e *ledger.Entry) (ids []fact.QueueID, keepers []string, ok bool) {
 	if to.Target != "" {
 		if id, there := w.vhost.Topology().Queue(to.Target); there {
 			ids = append(ids, id)
@@ -178,9 +179,9 @@ func (w *world) route(to ledger.Way, e *ledger.Entry) (ids []vhost.QueueID, keep
 
 // moved checks that a copy which is gone for its letters has arrived wherever these were routed, with one death more;
 // cause tells why it is nowhere, if it is not Moved.
-func (w *world) moved(st *step, e *ledger.Entry, cause vhost.Cause) {
+func (w *world) moved(st *step, e *ledger.Entry, cause fact.Cause) {
 	d := w.depart(st, e, nil)
-	if cause == vhost.Moved && len(d.letters)+d.astray+len(e.Took) == 0 {
+	if cause == fact.Moved && len(d.letters)+d.astray+len(e.Took) == 0 {
 		for _, l := range st.letters {
 			if l.Message == e.Message {
 				w.violate(Deaths, "message %d came from %q with %v and has %v in %q", e.Message, e.Line.Name, e.Deaths, l.Deaths, l.Line.Name)
@@ -197,9 +198,9 @@ func (w *world) moved(st *step, e *ledger.Entry, cause vhost.Cause) {
 }
 
 // checkGone makes sure that what dies without a letter has no dead-letter exchange.
-func (w *world) checkGone(st *step, e *ledger.Entry, cause vhost.Cause) {
-	reason := map[vhost.Cause]string{
-		vhost.GoneRejected: "reject", vhost.GoneExpired: "expired", vhost.GoneMaxLen: "maxlen", vhost.GoneLimit: ledger.LimitReason,
+func (w *world) checkGone(st *step, e *ledger.Entry, cause fact.Cause) {
+	reason := map[fact.Cause]string{
+		fact.GoneRejected: "reject", fact.GoneExpired: "expired", fact.GoneMaxLen: "maxlen", fact.GoneLimit: ledger.LimitReason,
 	}[cause]
 	w.checkReason(st, &departure{from: e, deaths: []ledger.Death{{Reason: reason}}})
 	view := w.view(st, e.Line)
@@ -212,7 +213,7 @@ func (w *world) checkGone(st *step, e *ledger.Entry, cause vhost.Cause) {
 	if e.State == queue.Held {
 		w.violate(Held, "message %d was held in %q, and is gone (%s)", e.Message, e.Line.Name, cause)
 	}
-	if cause == vhost.GoneLimit && w.live.Number("lost-letters-max-bytes") > 0 {
+	if cause == fact.GoneLimit && w.live.Number("lost-letters-max-bytes") > 0 {
 		w.violate(Shelf, "message %d of %q came back too often and is gone, and there is a shelf", e.Message, e.Line.Name)
 	}
 }

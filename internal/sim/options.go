@@ -7,10 +7,11 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // checkConfigured compares new options with what was asked for.
-func (w *world) checkConfigured(st *step, f *vhost.Fact) {
+func (w *world) checkConfigured(st *step, f *fact.Fact) {
 	want := map[string]amqp.Value{}
 	for _, o := range w.live.Options {
 		want[o.Name] = o.Value

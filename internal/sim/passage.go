@@ -5,13 +5,14 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // passage is what must become of a departure.
 type passage struct {
-	took    []vhost.QueueID // targets that have it, if its queue holds it for the others
-	shelf   []slot          // letters that go on the shelf, if there is one
-	held    vhost.Cause     // why it is held, 0 if it is not
+	took    []fact.QueueID // targets that have it, if its queue holds it for the others
+	shelf   []slot         // letters that go on the shelf, if there is one
+	held    fact.Cause     // why it is held, 0 if it is not
 	kept    bool
 	arrived bool // somewhere
 	door    bool // or it was refused by a queue that passes it on
@@ -19,13 +20,13 @@ type passage struct {
 
 // slot is where on the shelf a letter belongs.
 type slot struct {
-	cause  vhost.Cause
+	cause  fact.Cause
 	target string
 }
 
 // checkPassage makes sure that a letter is with each target exactly once, held for it, or on the shelf for it.
 // The outcome is Moved, the cause of a loss, or 0 if the copy is still in its queue.
-func (w *world) checkPassage(st *step, d *departure, outcome vhost.Cause) *passage {
+func (w *world) checkPassage(st *step, d *departure, outcome fact.Cause) *passage {
 	e := d.from
 	for i, l := range d.letters {
 		switch {
@@ -38,8 +39,8 @@ func (w *world) checkPassage(st *step, d *departure, outcome vhost.Cause) *passa
 			w.violate(Moves, "message %d came from %q into %q, which is no target: %+v", e.Message, e.Line.Name, l.Line.Name, d.way)
 		}
 	}
-	lost := func(l *ledger.Entry) bool { return l.Lost == vhost.LostHops }
-	if d.set == nil || outcome == vhost.LostHops || slices.ContainsFunc(d.letters, lost) {
+	lost := func(l *ledger.Entry) bool { return l.Lost == fact.LostHops }
+	if d.set == nil || outcome == fact.LostHops || slices.ContainsFunc(d.letters, lost) {
 		return nil
 	}
 	p := w.foretell(st, d, outcome)
@@ -49,34 +50,34 @@ func (w *world) checkPassage(st *step, d *departure, outcome vhost.Cause) *passa
 	kept := w.live.Number("lost-letters-max-bytes") > 0 && len(p.shelf) > 0
 	gone := !p.kept && p.held == 0
 	// Of a letter on its way to very many, some targets had refused it before.
-	p.arrived = p.arrived || d.again && !d.waited && outcome == vhost.Moved && len(e.Took) > 0
+	p.arrived = p.arrived || d.again && !d.waited && outcome == fact.Moved && len(e.Took) > 0
 	switch {
 	case gone == (outcome == 0):
 		w.violate(Held, "message %d died of %v in %q: kept %t, held for %q, and ended as %q", e.Message, d.deaths, e.Line.Name, p.kept, p.held, outcome)
 	case gone && p.door && !p.arrived && !kept: // what it has become beyond that door may be lost, or not
-	case gone && (p.arrived || kept || len(p.shelf) == 0) != (outcome == vhost.Moved):
+	case gone && (p.arrived || kept || len(p.shelf) == 0) != (outcome == fact.Moved):
 		w.violate(Moves, "message %d died of %v in %q and ended as %q; some target has it: %t, it is lost: %v",
 			e.Message, d.deaths, e.Line.Name, outcome, p.arrived, p.shelf)
-	case gone && outcome != vhost.Moved && !slices.ContainsFunc(p.shelf, func(x slot) bool { return x.cause == outcome }):
+	case gone && outcome != fact.Moved && !slices.ContainsFunc(p.shelf, func(x slot) bool { return x.cause == outcome }):
 		w.violate(Shelf, "message %d died of %v in %q and is lost as %q, expected %v", e.Message, d.deaths, e.Line.Name, outcome, p.shelf)
 	}
 	return p
 }
 
 // foretell works out what must become of a letter, target by target.
-func (w *world) foretell(st *step, d *departure, outcome vhost.Cause) *passage {
+func (w *world) foretell(st *step, d *departure, outcome fact.Cause) *passage {
 	e := d.from
 	holds := d.waited || d.set.AtLeastOnce
 	p := &passage{took: slices.Clone(e.Took)}
 	switch {
 	case d.nowhere == 0:
-	case len(e.Took) > 0 && d.nowhere == vhost.LostRoute: // the targets that lack it are no targets any more
+	case len(e.Took) > 0 && d.nowhere == fact.LostRoute: // the targets that lack it are no targets any more
 		p.shelf, p.arrived = nil, true
-	case holds && d.nowhere != vhost.GoneLimit:
+	case holds && d.nowhere != fact.GoneLimit:
 		p.held = d.nowhere
 	default:
 		p.shelf = []slot{{d.nowhere, ""}}
-		if d.nowhere == vhost.GoneLimit { // it can go back
+		if d.nowhere == fact.GoneLimit { // it can go back
 			p.shelf[0].target = e.Line.Name
 		}
 	}
@@ -92,7 +93,7 @@ func (w *world) foretell(st *step, d *departure, outcome vhost.Cause) *passage {
 		case d.cycles(q):
 			circling = append(circling, q)
 		case !came && d.waited && outcome == 0 && !slices.Contains(d.noted, q.ID): // it was tried for another one
-			p.held = vhost.LostRefused
+			p.held = fact.LostRefused
 		case came:
 			p.arrived = true
 			p.took = append(p.took, q.ID)
@@ -111,9 +112,9 @@ func (w *world) foretell(st *step, d *departure, outcome vhost.Cause) *passage {
 	for _, q := range circling {
 		switch {
 		case !holds:
-			p.shelf = append(p.shelf, slot{vhost.LostCycle, q.Name})
+			p.shelf = append(p.shelf, slot{fact.LostCycle, q.Name})
 		case p.held == 0:
-			p.held = vhost.LostCycle
+			p.held = fact.LostCycle
 		}
 	}
 	return p
@@ -130,9 +131,9 @@ func (w *world) lacks(d *departure, p *passage, q *ledger.Line, view *vhost.Queu
 		p.door = true
 		p.took = append(p.took, q.ID)
 	case d.waited || d.set.AtLeastOnce:
-		p.held = vhost.LostRefused
+		p.held = fact.LostRefused
 	default:
-		p.shelf = append(p.shelf, slot{vhost.LostRefused, q.Name})
+		p.shelf = append(p.shelf, slot{fact.LostRefused, q.Name})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // lookEvery says after how many batches the whole durable state is compared: to compare it after each would be most of
@@ -117,7 +118,7 @@ func (w *world) compareCopies() error {
 	if w.violation != nil {
 		return nil
 	}
-	facts, err := vhost.Facts(logID, 0, contents)
+	facts, err := fact.All(logID, 0, contents)
 	if err != nil {
 		w.violate(Replay, "a snapshot does not decode: %v", err)
 		return nil
@@ -128,12 +129,12 @@ func (w *world) compareCopies() error {
 		e := w.base.Find(f.Queue, f.Seq)
 		c := found[e]
 		switch f.Kind {
-		case vhost.Enqueued:
+		case fact.Enqueued:
 			c = &copied{fact: f}
-		case vhost.Tallied:
+		case fact.Tallied:
 			c.failed = f.N
 			continue
-		case vhost.Held:
+		case fact.Held:
 			c.held = f
 			continue
 		default:
@@ -168,9 +169,9 @@ func (w *world) compareCopies() error {
 
 // copied is what a snapshot says of a copy.
 type copied struct {
-	fact   *vhost.Fact // Enqueued
+	fact   *fact.Fact // Enqueued
 	failed uint64
-	held   *vhost.Fact
+	held   *fact.Fact
 }
 
 // compareCopy compares what a snapshot says of a copy with the log.
@@ -196,8 +197,8 @@ func (w *world) compareCopy(e *ledger.Entry, c *copied) {
 		w.violate(Replay, "message %d in %q expires at %d, expected %d, or has another history", e.Message, name, c.fact.Entry.ExpireAt, e.ExpireAt)
 	case c.held != nil && (c.held.Cause != e.Lost || !slices.Equal(c.held.Took, e.Took)):
 		w.violate(Held, "message %d in %q is held for %q and queues %v have it, expected %q, %v", e.Message, name, c.held.Cause, c.held.Took, e.Lost, e.Took)
-	case e.Line == w.base.Shelf && vhost.Cause(c.fact.Entry.Priority) != e.Lost:
-		w.violate(Shelf, "message %d is on the shelf as %q, expected %q", e.Message, vhost.Cause(c.fact.Entry.Priority), e.Lost)
+	case e.Line == w.base.Shelf && fact.Cause(c.fact.Entry.Priority) != e.Lost:
+		w.violate(Shelf, "message %d is on the shelf as %q, expected %q", e.Message, fact.Cause(c.fact.Entry.Priority), e.Lost)
 	}
 	e.Redelivered, e.Handed = redelivered, handed
 	if e.State == queue.Waiting || e.State == queue.Held {

@@ -7,6 +7,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // sent is a letter that a job has moved, and what it has become.
@@ -123,11 +124,11 @@ func (w *world) rate() uint64 {
 	return 1 + w.dice.Uint64N(60)
 }
 
-func (w *world) someJob() vhost.JobID {
+func (w *world) someJob() fact.JobID {
 	if len(w.live.Jobs) == 0 || w.chance(20) {
-		return vhost.JobID(w.dice.IntN(9))
+		return fact.JobID(w.dice.IntN(9))
 	}
-	var ids []vhost.JobID
+	var ids []fact.JobID
 	for id := range w.live.Jobs {
 		ids = append(ids, id)
 	}
@@ -176,13 +177,13 @@ func (w *world) becameBack(st *step, e *ledger.Entry) (came []*ledger.Entry) {
 // died.
 func (w *world) discarded(st *step, e *ledger.Entry) bool {
 	return st.ticks() && slices.ContainsFunc(st.letters, func(l *ledger.Entry) bool {
-		return l.Message == e.Message && l.Lost == vhost.Discarded && slices.Equal(l.Deaths, e.Deaths)
+		return l.Message == e.Message && l.Lost == fact.Discarded && slices.Equal(l.Deaths, e.Deaths)
 	})
 }
 
 // cameBack counts a copy that a job has sent and that has died since, once.
 func (w *world) cameBack(e *ledger.Entry) {
-	if e.Resent.Job != 0 && !e.Resent.CameBack && e.State != queue.Held && e.Cause != vhost.GoneDeleted {
+	if e.Resent.Job != 0 && !e.Resent.CameBack && e.State != queue.Held && e.Cause != fact.GoneDeleted {
 		w.backs[e.Resent.Job]++
 	}
 }
@@ -193,7 +194,7 @@ func (w *world) sendsBack(st *step, e *ledger.Entry) {
 }
 
 // jobBegun notes a job.
-func (w *world) jobBegun(st *step, f *vhost.Fact) {
+func (w *world) jobBegun(st *step, f *fact.Fact) {
 	j := vhost.JobOf(f)
 	if o := st.command.JobSpec; st.command.Kind != vhost.BeginRedrive || o.Source != j.Source || o.Target != j.Target || o.Filter != j.Filter {
 		w.violate(Redrive, "job %d has begun by command %d, and is another one than asked for", j.ID, st.command.Kind)
@@ -206,7 +207,7 @@ func (w *world) jobBegun(st *step, f *vhost.Fact) {
 }
 
 // jobProgressed checks a portion of a job: what it moved was its to move, and went where it was sent, once.
-func (w *world) jobProgressed(st *step, f *vhost.Fact) {
+func (w *world) jobProgressed(st *step, f *fact.Fact) {
 	now := vhost.JobOf(f)
 	j := w.live.Jobs[now.ID]
 	if j == nil {
@@ -335,7 +336,7 @@ func (w *world) wayOf(j *ledger.Job, st *step, e *ledger.Entry) ledger.Way {
 
 // checkWhither makes sure that a letter has come to each queue that its way leads to, once, and to no other.
 func (w *world) checkWhither(st *step, x *sent, to ledger.Way, by string) {
-	var came []vhost.QueueID
+	var came []fact.QueueID
 	for _, l := range x.came {
 		came = append(came, l.Line.ID)
 		w.went(l, ledger.Way{Exchange: to.Exchange, Keys: to.Keys})
@@ -392,7 +393,7 @@ func (w *world) resentNow(st *step) {
 		}
 	}
 	e := st.expected.named
-	if e != nil && x.Keep && answer.Name == vhost.Redriven.String() { // what has become of it since is not known
+	if e != nil && x.Keep && answer.Name == fact.Redriven.String() { // what has become of it since is not known
 		w.becameBack(st, e)
 		return
 	}
@@ -401,7 +402,7 @@ func (w *world) resentNow(st *step) {
 		w.violate(Redrive, "a message that is not there was sent anew: %s", answer.Name)
 	case e == nil:
 		return
-	case (answer.Name == vhost.Redriven.String()) != (len(st.sent) > 0):
+	case (answer.Name == fact.Redriven.String()) != (len(st.sent) > 0):
 		w.violate(Redrive, "message %d of %q was sent anew: %s, and %d copies left", e.Message, e.Line.Name, answer.Name, len(st.sent))
 	case len(st.sent) == 0:
 		return

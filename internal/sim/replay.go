@@ -4,11 +4,11 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/storage"
-	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // entryOf is the copy that an Enqueued fact makes.
-func (w *world) entryOf(f *vhost.Fact, index storage.Index, durable bool) *ledger.Entry {
+func (w *world) entryOf(f *fact.Fact, index storage.Index, durable bool) *ledger.Entry {
 	ref := f.Entry.Ref(logID)
 	e := &ledger.Entry{
 		Seq: f.Seq, Ref: ref, History: f.History, Message: w.contents[ref].message, Durable: durable, ExpireAt: f.Entry.ExpireAt,
@@ -16,7 +16,7 @@ func (w *world) entryOf(f *vhost.Fact, index storage.Index, durable bool) *ledge
 		Bytes: int64(f.Entry.BodyBytes), Until: f.At,
 	}
 	if f.Queue == ledger.ShelfID {
-		e.Lost, e.Origin = vhost.Cause(f.Entry.Priority), uint32(f.N)
+		e.Lost, e.Origin = fact.Cause(f.Entry.Priority), uint32(f.N)
 	}
 	if e.Letter {
 		c := w.contents[f.History]
@@ -37,7 +37,7 @@ func (w *world) advanceBase(to storage.Index) {
 			w.violate(Replay, "batch %d does not fold: %v", w.baseAt, err)
 			return
 		}
-		facts, err := vhost.Facts(logID, w.baseAt, batch.data)
+		facts, err := fact.All(logID, w.baseAt, batch.data)
 		if err != nil {
 			w.violate(Replay, "batch %d does not decode: %v", w.baseAt, err)
 			return

@@ -7,10 +7,11 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // returned checks how a message comes back: it is counted, and waits as long as its queue says.
-func (w *world) returned(st *step, e *ledger.Entry, f *vhost.Fact) {
+func (w *world) returned(st *step, e *ledger.Entry, f *fact.Fact) {
 	switch {
 	case e.Off && e.OffFailed != f.Failed:
 		w.violate(Counts, "message %d came back to %q later: failed %t, expected %t", e.Message, e.Line.Name, f.Failed, e.OffFailed)

@@ -8,6 +8,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // room is the first use for which the disk has room, as the engine knows it.
@@ -78,7 +79,7 @@ func (w *world) heedRoom() bool {
 }
 
 // putOff notes a copy that was to die, and stays with nobody until there is room.
-func (w *world) putOff(st *step, e *ledger.Entry, f *vhost.Fact) {
+func (w *world) putOff(st *step, e *ledger.Entry, f *fact.Fact) {
 	view := w.view(st, e.Line)
 	switch {
 	case !w.cramped:

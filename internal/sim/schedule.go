@@ -7,6 +7,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // keeps reports whether a delayed exchange has room for one more, or one with that key to put it in the place of; a
@@ -43,11 +44,11 @@ func (w *world) early(e *ledger.Entry) bool {
 }
 
 // ofSchedule reports whether a fact is about a schedule itself, which clients do not see.
-func (w *world) ofSchedule(f *vhost.Fact) bool {
+func (w *world) ofSchedule(f *fact.Fact) bool {
 	switch f.Kind {
-	case vhost.QueueDeclared:
+	case fact.QueueDeclared:
 		return f.Object.Type == ledger.ScheduleType
-	case vhost.QueueDeleted:
+	case fact.QueueDeleted:
 		q := w.live.Lines[f.Queue]
 		return q != nil && q.Kept != nil
 	}
@@ -97,7 +98,7 @@ func (w *world) checkDelivery(st *step, e *ledger.Entry, m *message) deadline.In
 }
 
 // moveTo checks that a message that waits was moved to another instant as somebody asked.
-func (w *world) moveTo(st *step, e *ledger.Entry, f *vhost.Fact) {
+func (w *world) moveTo(st *step, e *ledger.Entry, f *fact.Fact) {
 	if !st.names(vhost.Reschedule, e) || e.State != queue.Waiting {
 		w.violate(Schedule, "message %d of %q was moved by command %d", e.Message, e.Line.Name, st.command.Kind)
 		return

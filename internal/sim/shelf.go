@@ -10,6 +10,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // shelved checks what a letter that came to the shelf says of itself.
@@ -84,7 +85,7 @@ func (w *world) checkEvicted(st *step, e *ledger.Entry) {
 // diedLast names the queue whose share of the shelf a letter takes.
 func (w *world) diedLast(e *ledger.Entry) string {
 	switch {
-	case e.Lost == vhost.Discarded:
+	case e.Lost == fact.Discarded:
 		return e.Way.Target
 	case len(e.Deaths) == 0:
 		return ""
@@ -120,7 +121,7 @@ func shelfLoser(shelf *ledger.Line) (loser *ledger.Entry) {
 
 // redriven checks that a letter of the shelf has come to each queue that it was sent to, once.
 func (w *world) redriven(st *step, e *ledger.Entry) {
-	var came []vhost.QueueID
+	var came []fact.QueueID
 	var rest []*ledger.Entry
 	to := w.wayOn(st, e)
 	for _, l := range st.letters {
@@ -204,7 +205,7 @@ func (w *world) checkAnswered(st *step) {
 			want = "unknown"
 		case st.command.Kind == vhost.Discard:
 			want = "discarded"
-		case e.Cause == vhost.Redriven:
+		case e.Cause == fact.Redriven:
 			want = "redriven"
 		}
 		got := answers[i]
@@ -213,7 +214,7 @@ func (w *world) checkAnswered(st *step) {
 		switch {
 		case got.Tag != id || want != "" && got.Name != want || want == "" && !stays:
 			w.violate(Shelf, "letter %d: the answer is %q for %d, expected %q", id, got.Name, got.Tag, want)
-		case want == "discarded" && e.Cause != vhost.GonePurged:
+		case want == "discarded" && e.Cause != fact.GonePurged:
 			w.violate(Shelf, "letter %d was discarded, and ended as %q", id, e.Cause)
 		case want == "":
 			w.checkStayed(st, e, got.Name)
@@ -253,7 +254,7 @@ func (w *world) checkShelf(excess bool) {
 	}
 	for cause, n := range byCause {
 		if n != 0 {
-			w.violate(Shelf, "the shelf counts wrongly what is there as %q, by %d", vhost.Cause(cause), int64(n))
+			w.violate(Shelf, "the shelf counts wrongly what is there as %q, by %d", fact.Cause(cause), int64(n))
 		}
 	}
 	if most := w.live.Number("lost-letters-max-bytes"); !excess && got.Bytes > most {

@@ -11,6 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // stepsDefault is the length of a run: long enough for several crashes, checkpoints and reclaimed segments. A few live
@@ -41,7 +42,7 @@ type Result struct {
 	Succeeded  map[vhost.CommandKind]int // commands that were not refused
 	Refused    int                       // commands that were
 	Effects    map[vhost.EffectKind]int  // shown to clients
-	Ended      map[vhost.Cause]int       // copies
+	Ended      map[fact.Cause]int        // copies
 	Recoveries int                       // of the machine, for whatever reason
 	Crashes    int                       // power cuts
 	Calls      int                       // of the disk
@@ -65,25 +66,25 @@ type Result struct {
 	Besides    int                       // times that something was done while house was kept
 	Spilled    int                       // transient ones
 	Warmed     int                       // durable ones that were read from the disk
-	Facts      map[vhost.FactKind]int
-	Shelved    map[vhost.Cause]int // letters that came to the shelf
-	Held       map[vhost.Cause]int // letters that were held, or held on
-	Released   int                 // held letters that left
-	Partly     int                 // that some of their targets have
-	Waited     int                 // returns that had to wait
-	Survived   int                 // waiting and held copies that a restart has found
-	TimedOut   int                 // consumers and channels that took too long
-	Late       int                 // settlements of what was taken back before
-	Answered   map[string]int      // answers for letters of the shelf
-	Redriven   int                 // letters that jobs moved
-	Scheduled  map[string]int      // what became of scheduled messages, and answers for them
+	Facts      map[fact.Kind]int
+	Shelved    map[fact.Cause]int // letters that came to the shelf
+	Held       map[fact.Cause]int // letters that were held, or held on
+	Released   int                // held letters that left
+	Partly     int                // that some of their targets have
+	Waited     int                // returns that had to wait
+	Survived   int                // waiting and held copies that a restart has found
+	TimedOut   int                // consumers and channels that took too long
+	Late       int                // settlements of what was taken back before
+	Answered   map[string]int     // answers for letters of the shelf
+	Redriven   int                // letters that jobs moved
+	Scheduled  map[string]int     // what became of scheduled messages, and answers for them
 }
 
 func newResult() Result {
 	return Result{
-		Succeeded: map[vhost.CommandKind]int{}, Effects: map[vhost.EffectKind]int{}, Ended: map[vhost.Cause]int{},
-		Harmed: map[string]int{}, Found: map[string]int{}, CutAt: map[string]int{}, FailedAt: map[string]int{}, BrokenAt: map[string]int{}, Facts: map[vhost.FactKind]int{},
-		Shelved: map[vhost.Cause]int{}, Held: map[vhost.Cause]int{}, Answered: map[string]int{}, Scheduled: map[string]int{},
+		Succeeded: map[vhost.CommandKind]int{}, Effects: map[vhost.EffectKind]int{}, Ended: map[fact.Cause]int{},
+		Harmed: map[string]int{}, Found: map[string]int{}, CutAt: map[string]int{}, FailedAt: map[string]int{}, BrokenAt: map[string]int{}, Facts: map[fact.Kind]int{},
+		Shelved: map[fact.Cause]int{}, Held: map[fact.Cause]int{}, Answered: map[string]int{}, Scheduled: map[string]int{},
 	}
 }
 
@@ -152,9 +153,9 @@ type world struct {
 	sealed        map[storage.Index]sealed   // batches from baseAt on
 	messages      map[uint64]*message        // published, by number
 	contents      map[storage.Ref]content    // what a record or a history holds
-	backs         map[vhost.JobID]uint64     // letters of jobs that died again
+	backs         map[fact.JobID]uint64      // letters of jobs that died again
 	revoked       bool                       // the clerk may have no jobs now
-	jobRecoveries map[vhost.JobID]int        // Recoveries when they began
+	jobRecoveries map[fact.JobID]int         // Recoveries when they began
 	ways          map[storage.Ref]ledger.Way // by which a letter with that history came
 	tallies       []ledger.Tally             // made by the open batch
 	lately        heldLately
@@ -185,13 +186,13 @@ type sealed struct {
 
 // content is what the log holds at a ref, as it was when it was made.
 type content struct {
-	message uint64            // of a record
-	deaths  []ledger.Death    // of a history
-	resent  vhost.RedriveMark // likewise
-	first   string            // likewise: where it died first
-	delayed bool              // of a record: its header says that it was kept until it was due
-	edited  bool              // of a record: it was published anew, elsewhere
-	sum     uint64            // of the bytes
+	message uint64           // of a record
+	deaths  []ledger.Death   // of a history
+	resent  fact.RedriveMark // likewise
+	first   string           // likewise: where it died first
+	delayed bool             // of a record: its header says that it was kept until it was due
+	edited  bool             // of a record: it was published anew, elsewhere
+	sum     uint64           // of the bytes
 }
 
 // sumSeed makes sums of bytes, which are compared within one process only.
@@ -204,7 +205,7 @@ func newWorld(o Options) *world {
 		clock: 1_700_000_000_000_000_000, disk: vfs.NewMem(o.Seed),
 		base: ledger.New(), sealed: map[storage.Index]sealed{}, messages: map[uint64]*message{},
 		result:   newResult(),
-		contents: map[storage.Ref]content{}, ways: map[storage.Ref]ledger.Way{}, told: map[vhost.ScheduledID]string{}, backs: map[vhost.JobID]uint64{}, jobRecoveries: map[vhost.JobID]int{},
+		contents: map[storage.Ref]content{}, ways: map[storage.Ref]ledger.Way{}, told: map[vhost.ScheduledID]string{}, backs: map[fact.JobID]uint64{}, jobRecoveries: map[fact.JobID]int{},
 	}
 	w.reserve = reserveSegments * segmentBytes
 	w.faulty = vfs.NewFaulty(w.disk)

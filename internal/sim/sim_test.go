@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 var (
@@ -59,9 +60,10 @@ func TestPortions(t *testing.T) {
 	}
 	all, count, failed := live(*parts, options)
 	t.Logf("%d lives from %d: %d portions after the first, %d recoveries, %d letters held for the next portion",
-		count, *first, all.Portions, all.Recoveries, all.Held[vhost.Moved])
+		count, *first, all.Portions, all.Recoveries, all.Held[fact.Moved])
 	mustHold(t, failed)
-	if *parts >= 20 && (all.Portions == 0 || all.Held[vhost.Moved] == 0 || all.Facts[vhost.TxReached] == 0 || all.Facts[vhost.Ruled] == 0) {
+	if *parts >= 20 && (all.Portions == 0 || all.Held[fact.Moved] == 0 ||
+		all.Facts[fact.TxReached] == 0 || all.Facts[fact.Ruled] == 0) {
 		t.Errorf("no portions of commands, letters, messages or policies: %d, %v", all.Portions, all.Facts)
 	}
 }
@@ -191,13 +193,13 @@ func (r *Result) checkCoverage(t *testing.T) {
 		}
 	}
 	without := uint64(0) // lost where there was no shelf: rare, and each cause is asked for on the shelf
-	for c := vhost.Acked; c <= vhost.Discarded; c++ {
+	for c := fact.Acked; c <= fact.Discarded; c++ {
 		switch {
-		case c == vhost.Damaged: // nothing is repaired
-		case c == vhost.Discarded && *seeds < 1000: // by a job, or by hand: rare
-		case c == vhost.GoneLimit, c >= vhost.LostExchange && c <= vhost.LostRefused:
+		case c == fact.Damaged: // nothing is repaired
+		case c == fact.Discarded && *seeds < 1000: // by a job, or by hand: rare
+		case c == fact.GoneLimit, c >= fact.LostExchange && c <= fact.LostRefused:
 			without += uint64(r.Ended[c])
-		case c != vhost.GoneDeleted && c != vhost.LostHops && r.Ended[c] == 0:
+		case c != fact.GoneDeleted && c != fact.LostHops && r.Ended[c] == 0:
 			t.Errorf("no copy ended with cause %q", c)
 		}
 	}
@@ -239,22 +241,22 @@ func (r *Result) checkLetters(t *testing.T) {
 		}
 	}
 	t.Logf("for later: %v", r.Scheduled)
-	for _, k := range [...]vhost.FactKind{vhost.Deferred, vhost.Keyed} {
+	for _, k := range [...]fact.Kind{fact.Deferred, fact.Keyed} {
 		if r.Facts[k] == 0 {
 			t.Errorf("fact %d was never made", k)
 		}
 	}
-	for k := vhost.ExchangeDeclared; k <= vhost.Configured; k++ {
-		if r.Facts[k] == 0 && k != vhost.Counted && k != vhost.Skipped && k != vhost.Tallied { // only in snapshots
+	for k := fact.ExchangeDeclared; k <= fact.Configured; k++ {
+		if r.Facts[k] == 0 && k != fact.Counted && k != fact.Skipped && k != fact.Tallied { // only in snapshots
 			t.Errorf("fact %d was never made", k)
 		}
 	}
-	for _, c := range []vhost.Cause{vhost.GoneLimit, vhost.LostExchange, vhost.LostRoute, vhost.LostCycle, vhost.LostRefused} {
+	for _, c := range []fact.Cause{fact.GoneLimit, fact.LostExchange, fact.LostRoute, fact.LostCycle, fact.LostRefused} {
 		if r.Shelved[c] == 0 {
 			t.Errorf("no letter came to the shelf as %q", c)
 		}
 	}
-	for _, c := range []vhost.Cause{vhost.LostExchange, vhost.LostRoute, vhost.LostRefused} {
+	for _, c := range []fact.Cause{fact.LostExchange, fact.LostRoute, fact.LostRefused} {
 		if r.Held[c] == 0 {
 			t.Errorf("no letter was held as %q", c)
 		}

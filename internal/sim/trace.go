@@ -3,11 +3,11 @@ package sim
 import (
 	"fmt"
 
-	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // trace tells what a command has led to.
-func (w *world) trace(st *step, facts []vhost.Fact) {
+func (w *world) trace(st *step, facts []fact.Fact) {
 	if w.o.Trace == nil {
 		return
 	}

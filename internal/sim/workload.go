@@ -9,6 +9,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // work lets clients ask for a few things; all of it is one batch, as after one read of a socket or several.
@@ -93,7 +94,7 @@ func (w *world) command() (vhost.Command, bool) {
 
 func (w *world) connect() vhost.Command {
 	w.conns++
-	n := &connection{id: vhost.ConnID(w.conns), window: 1 + w.dice.Int64N(40_000), notify: w.dice.IntN(3) > 0}
+	n := &connection{id: fact.ConnID(w.conns), window: 1 + w.dice.Int64N(40_000), notify: w.dice.IntN(3) > 0}
 	w.connections = append(w.connections, n)
 	return vhost.Command{Kind: vhost.Connect, Conn: n.id, Window: n.window, Definition: &vhost.Definition{
 		Name: fmt.Sprintf("client %d", n.id), CancelNotify: n.notify,

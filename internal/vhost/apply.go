@@ -8,24 +8,25 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // Apply folds one fact made earlier or elsewhere. It decides nothing; a page that it cannot read unwinds. It consults
 // nothing but v and f. A fact about what is no longer there is void.
-func (v *VHost) Apply(f Fact) { v.apply(&f) }
+func (v *VHost) Apply(f fact.Fact) { v.apply(&f) }
 
 // apply is the switch over facts, and nothing else.
-func (v *VHost) apply(f *Fact) {
+func (v *VHost) apply(f *fact.Fact) {
 	if v.saving != nil {
 		v.beforeChange(f.Kind)
 	}
 	switch f.Kind {
-	case ExchangeDeclared:
+	case fact.ExchangeDeclared:
 		if v.topo.Exchange(f.Object.Name) == nil {
 			v.extra += extraOf(f.Object.Arguments)
-			v.addExchange(exchangeOf(f.Object))
+			v.addExchange(fact.ExchangeOf(f.Object))
 		}
-	case ExchangeDeleted:
+	case fact.ExchangeDeleted:
 		x := v.topo.Exchange(f.Object.Name)
 		v.unbound(v.topo.DeleteExchange(f.Object.Name))
 		if x != nil && !v.isThere(x) {
@@ -35,111 +36,111 @@ func (v *VHost) apply(f *Fact) {
 		delete(v.ruledBy, f.Object.Name)
 		v.forgetRecent(f.Object.Name)
 		v.forgetFlow(f.Object.Name)
-	case QueueDeclared:
+	case fact.QueueDeclared:
 		v.addQueue(f)
-	case QueueDeleted:
+	case fact.QueueDeleted:
 		v.number(f.Queue, f.Durable)
 		v.dropQueue(f.Queue)
-	case Bound:
+	case fact.Bound:
 		if v.topo.Bind(bindingOf(f.Object)) {
 			v.extra += extraOf(f.Object.Arguments)
 		}
-	case Unbound:
+	case fact.Unbound:
 		v.unbound(v.topo.Unbind(bindingOf(f.Object)))
-	case PolicySet:
+	case fact.PolicySet:
 		before := v.policies.Set(*f.Policy)
 		v.extra += extraOf(f.Policy.Definition) - extraOfPolicy(before)
 		v.applyPolicy(f.Policy, before)
-	case PolicyCleared:
+	case fact.PolicyCleared:
 		before := v.policies.Clear(f.Policy.Name, f.Policy.Operator)
 		v.extra -= extraOfPolicy(before)
 		v.applyPolicy(f.Policy, before)
-	case Stored, Remembered:
-	case Enqueued:
+	case fact.Stored, fact.Remembered:
+	case fact.Enqueued:
 		if q := v.queueOf(f.Queue); q != nil {
 			v.enqueued(q, f)
 		}
-	case Handed:
+	case fact.Handed:
 		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) {
 			q.messages.Change(s).Flags |= queue.Redelivered | queue.Handed
 		})
-	case Returned:
+	case fact.Returned:
 		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) { v.returned(q, s, f) })
-	case Ended:
+	case fact.Ended:
 		if q := v.queueOf(f.Queue); q != nil {
 			v.ended(q, f.Seq, max(f.N, 1), f.Cause)
 		}
-	case Counted:
+	case fact.Counted:
 		v.books, v.durable = *f.Books, *f.Books
-	case Skipped:
+	case fact.Skipped:
 		if q := v.queueOf(f.Queue); q != nil {
 			q.messages.Skip(f.Seq)
 		}
-	case Resumed:
+	case fact.Resumed:
 		v.eachIn(f, v.resumed)
-	case Held:
+	case fact.Held:
 		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { v.foldHeld(q, s, e, f) })
-	case Kept:
+	case fact.Kept:
 		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) {
 			q.messages.Change(s).ExpireAt = 0
 		})
-	case Tallied:
+	case fact.Tallied:
 		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) {
 			side := q.messages.Side(s)
 			side.Failed = uint32(f.N)
 			q.messages.SetSide(s, side)
 		})
-	case Noted:
+	case fact.Noted:
 		v.noted(f)
-	case Configured:
+	case fact.Configured:
 		v.configured(f.Object.Arguments)
-	case Paged:
+	case fact.Paged:
 		v.paged(f)
-	case PendingFree:
+	case fact.PendingFree:
 		v.foldPendingFree(f)
-	case HeldNoted:
+	case fact.HeldNoted:
 		if q := v.queueOf(f.Queue); q != nil {
 			v.noteHeld(q, f.Seq, f.Cause, f.Took, true)
 		}
-	case Deferred:
+	case fact.Deferred:
 		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) { v.deferred(q, s, f.At) })
-	case Cancellations:
+	case fact.Cancellations:
 		v.foldCancellations(f)
-	case Keyed:
+	case fact.Keyed:
 		if q := v.queues[f.Queue]; q != nil && q.schedule != nil {
 			q.schedule.keys.set(f.N, f.Seq)
 		}
-	case JobBegun:
+	case fact.JobBegun:
 		v.begun(f)
-	case JobProgressed:
+	case fact.JobProgressed:
 		v.progressed(f)
-	case JobForgotten:
-		v.forgotten(JobID(f.N))
-	case TxStaged:
+	case fact.JobForgotten:
+		v.forgotten(fact.JobID(f.N))
+	case fact.TxStaged:
 		v.txStaged(f)
-	case TxCommitted:
+	case fact.TxCommitted:
 		if x := v.txOf(f.N); x != nil {
 			x.committed = true
 		}
-	case TxApplied:
+	case fact.TxApplied:
 		v.txApplied(f.N, uint64(f.Seq))
-	case TxReached:
+	case fact.TxReached:
 		v.txReached(f.N, uint64(f.Seq))
-	case Ruled:
+	case fact.Ruled:
 		v.ruled(f)
-	case Orphaned:
+	case fact.Orphaned:
 		v.orphaned(f)
-	case Matched:
+	case fact.Matched:
 		v.matched(f)
-	case TxDropped:
+	case fact.TxDropped:
 		v.txDropped(f.N)
-	case Used:
+	case fact.Used:
 		v.use.Restore(f.Use, f.Index)
 	}
 }
 
 // queueOf finds a queue, or the lost store.
-func (v *VHost) queueOf(id QueueID) *queueState {
+func (v *VHost) queueOf(id fact.QueueID) *queueState {
 	if id == lostID {
 		return v.lost
 	}
@@ -147,12 +148,12 @@ func (v *VHost) queueOf(id QueueID) *queueState {
 }
 
 // eachIn calls fn for every copy in f's range that is there.
-func (v *VHost) eachIn(f *Fact, fn func(*queueState, queue.Seq, *queue.Entry)) {
+func (v *VHost) eachIn(f *fact.Fact, fn func(*queueState, queue.Seq, *queue.Entry)) {
 	q := v.queueOf(f.Queue)
 	if q == nil {
 		return
 	}
-	if f.N <= 1 || f.Kind == Tallied {
+	if f.N <= 1 || f.Kind == fact.Tallied {
 		if e := q.messages.Entry(f.Seq); e != nil {
 			fn(q, f.Seq, e)
 		}
@@ -168,10 +169,10 @@ func (v *VHost) eachIn(f *Fact, fn func(*queueState, queue.Seq, *queue.Entry)) {
 }
 
 // enqueued makes a copy.
-func (v *VHost) enqueued(q *queueState, f *Fact) {
+func (v *VHost) enqueued(q *queueState, f *fact.Fact) {
 	v.books.Made++
 	if q == v.lost {
-		v.lostBy[Cause(f.Entry.Priority)]++
+		v.lostBy[fact.Cause(f.Entry.Priority)]++
 		v.shares.add(uint32(f.N), f.Seq, f.Entry.BodyBytes)
 	}
 	if f.Entry.Flags&queue.Persistent != 0 {
@@ -255,11 +256,11 @@ func (v *VHost) dueAt(q *queueState, e *queue.Entry, side *queue.Side) deadline.
 
 // disarmed hears of a chunk with a deadline that is no more.
 func (v *VHost) disarmed(m *queue.Messages, chunk queue.Seq, at deadline.Instant) {
-	v.chunks.Remove(deadline.Entry{At: at, Owner: ownerOf(QueueID(m.ID()), ownMessages), Item: uint64(chunk)})
+	v.chunks.Remove(deadline.Entry{At: at, Owner: ownerOf(fact.QueueID(m.ID()), ownMessages), Item: uint64(chunk)})
 }
 
 // endOne forgets a copy.
-func (v *VHost) endOne(q *queueState, s queue.Seq, cause Cause) {
+func (v *VHost) endOne(q *queueState, s queue.Seq, cause fact.Cause) {
 	q.messages.Touch()
 	e := q.messages.Entry(s)
 	v.books.Ended[cause]++
@@ -277,7 +278,7 @@ func (v *VHost) endOne(q *queueState, s queue.Seq, cause Cause) {
 	case q.schedule != nil:
 		v.noteOutcome(q, s, cause)
 	case q == v.lost:
-		v.lostBy[Cause(e.Priority)]--
+		v.lostBy[fact.Cause(e.Priority)]--
 		v.shares.remove(side.Acquired, s, e.BodyBytes)
 	case e.State == queue.Held:
 		v.heldChanges(q, s)
@@ -288,7 +289,7 @@ func (v *VHost) endOne(q *queueState, s queue.Seq, cause Cause) {
 }
 
 // returned makes a copy ready again, or lets it wait. In a replay it never left: what is not logged is who held it.
-func (v *VHost) returned(q *queueState, s queue.Seq, f *Fact) {
+func (v *VHost) returned(q *queueState, s queue.Seq, f *fact.Fact) {
 	if q.settings.Counts {
 		side := q.messages.Side(s)
 		side.Return(f.Failed)
@@ -306,7 +307,7 @@ func (v *VHost) returned(q *queueState, s queue.Seq, f *Fact) {
 	v.schedule(q, s, e)
 }
 
-func (v *VHost) addQueue(f *Fact) {
+func (v *VHost) addQueue(f *fact.Fact) {
 	q := &queueState{
 		id: f.Queue, object: *f.Object, owner: f.Owner, quorum: f.Object.Type == "quorum",
 		messages: queue.NewMessages(v.pool, uint32(f.Queue), f.Object.Durable, settings.PriorityMax(f.Object.Type, f.Object.Arguments)),
@@ -329,7 +330,7 @@ func (v *VHost) addQueue(f *Fact) {
 
 // number notes that the number of a queue was given: no other has it, for messages that wait are known by it. logged
 // says that a durable fact names it, though the queue may be transient.
-func (v *VHost) number(id QueueID, logged bool) {
+func (v *VHost) number(id fact.QueueID, logged bool) {
 	v.queueMax = max(v.queueMax, id)
 	if logged {
 		v.queueLogged = max(v.queueLogged, id)
@@ -337,14 +338,14 @@ func (v *VHost) number(id QueueID, logged bool) {
 }
 
 // numbers notes that a fact names queues, which may be transient: no other gets their numbers, after a restart neither.
-func (v *VHost) numbers(list []QueueID, logged bool) {
+func (v *VHost) numbers(list []fact.QueueID, logged bool) {
 	for _, id := range list {
 		v.number(id, logged)
 	}
 }
 
 // byNumber compares a queue with a number.
-func byNumber(q *queueState, id QueueID) int { return cmp.Compare(q.id, id) }
+func byNumber(q *queueState, id fact.QueueID) int { return cmp.Compare(q.id, id) }
 
 // order puts a queue where its number is; the newest has the greatest, but where a log was mended.
 func (v *VHost) order(q *queueState) {
@@ -368,7 +369,7 @@ func (v *VHost) addExchange(x topology.Exchange) {
 // isThere reports whether an exchange was not deleted.
 func (v *VHost) isThere(x *topology.Exchange) bool { return v.topo.Exchange(x.Name) == x }
 
-func (v *VHost) dropQueue(id QueueID) {
+func (v *VHost) dropQueue(id fact.QueueID) {
 	q := v.queues[id]
 	if q == nil {
 		return
@@ -389,18 +390,7 @@ func (v *VHost) dropQueue(id QueueID) {
 	v.unbound(v.topo.DeleteQueue(q.object.Name))
 }
 
-func exchangeOf(o *Object) topology.Exchange {
-	kind, _ := topology.ParseKind(o.Type)
-	delayed := o.Type == topology.DelayedType
-	if delayed {
-		kind, _ = topology.DelayedKind(o.Arguments)
-	}
-	return topology.Exchange{
-		Name: o.Name, Kind: kind, Delayed: delayed, Durable: o.Durable, AutoDelete: o.AutoDelete, Internal: o.Internal, Arguments: o.Arguments,
-	}
-}
-
-func bindingOf(o *Object) topology.Binding {
+func bindingOf(o *fact.Object) topology.Binding {
 	return topology.Binding{
 		Source: o.Source, Destination: o.Name, ToQueue: !o.ToExchange, RoutingKey: o.RoutingKey, Arguments: o.Arguments,
 	}

@@ -3,6 +3,7 @@ package vhost
 import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // What comes back after a restart, and what had to wait for room on the disk, is settled in portions by ticks. What is
@@ -14,8 +15,8 @@ type task struct {
 	queue   *queueState
 	seq     queue.Seq
 	requeue bool
-	failed  bool   // the return counts as a failure
-	reason  Reason // of the death, unless requeue
+	failed  bool        // the return counts as a failure
+	reason  fact.Reason // of the death, unless requeue
 }
 
 // later leaves a task to the next tick.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // declareWith declares a durable queue.
@@ -29,7 +30,8 @@ func TestHopsAreBounded(t *testing.T) {
 			textOf("x-dead-letter-exchange", ""), textOf("x-dead-letter-routing-key", fmt.Sprint("q", i+1))))
 	}
 	must(t, w, publishTo("q0", amqp.Persistent, "m"))
-	if b := w.v.Reader().Books(); b.Made != hopsMax+2 || b.Ended[Moved] != hopsMax+1 || w.v.Reader().LostStore().ByCause[LostHops] != 1 {
+	if b := w.v.Reader().Books(); b.Made != hopsMax+2 || b.Ended[fact.Moved] != hopsMax+1 ||
+		w.v.Reader().LostStore().ByCause[fact.LostHops] != 1 {
 		t.Errorf("books %+v", b)
 	}
 	if err := w.audit(); err != nil {
@@ -60,7 +62,7 @@ func TestTicksAreBounded(t *testing.T) {
 			break
 		}
 		must(t, w, Command{Kind: Tick})
-		now := w.v.Reader().Books().Ended[GoneExpired]
+		now := w.v.Reader().Books().Ended[fact.GoneExpired]
 		if now-ended > tickMax {
 			t.Errorf("tick %d ended %d messages", ticks, now-ended)
 		}
@@ -158,8 +160,8 @@ func TestHeldSettlementsLookOnce(t *testing.T) {
 	}
 	must(t, w, publishTo("q", 1, "later"), Command{Kind: CommitTx, Channel: 1},
 		Command{Kind: Ack, Channel: 1, Multiple: true}, Command{Kind: CommitTx, Channel: 1})
-	if b := w.v.Reader().Books(); b.Ended[Acked] != n+1 {
-		t.Errorf("%d of %d messages are acked", b.Ended[Acked], n+1)
+	if b := w.v.Reader().Books(); b.Ended[fact.Acked] != n+1 {
+		t.Errorf("%d of %d messages are acked", b.Ended[fact.Acked], n+1)
 	}
 }
 
@@ -183,7 +185,7 @@ func TestLettersThatMultiplyHaveAnEnd(t *testing.T) {
 		lost := uint64(0)
 		for i := range n {
 			q, _ := w.v.Reader().Queue(fmt.Sprint("q", i))
-			lost += q.Stats.Lost[LostHops]
+			lost += q.Stats.Lost[fact.LostHops]
 		}
 		if b := w.v.Reader().Books(); lost == 0 || b.Made > n*(movesMax+1) {
 			t.Errorf("%s: %d letters lost, books %+v", name, lost, b)
@@ -242,7 +244,7 @@ func TestLettersThatMultiplyOverTicksHaveAnEnd(t *testing.T) {
 		if at, due := w.v.Due(); !due || at > w.now {
 			break
 		}
-		if b := w.v.Reader().Books(); b.Made > 2*n*lettersMax { // half of them in the lost store
+		if b := w.v.Reader().Books(); b.Made > 2*n*fact.LettersMax { // half of them in the lost store
 			t.Fatalf("no end: books %+v", b)
 		}
 		must(t, w, Command{Kind: Tick})
@@ -250,7 +252,7 @@ func TestLettersThatMultiplyOverTicksHaveAnEnd(t *testing.T) {
 	lost := uint64(0)
 	for i := range n {
 		q, _ := w.v.Reader().Queue(fmt.Sprint("q", i))
-		lost += q.Stats.Lost[LostHops]
+		lost += q.Stats.Lost[fact.LostHops]
 	}
 	if lost == 0 {
 		t.Errorf("nothing was lost: books %+v", w.v.Reader().Books())
@@ -358,7 +360,8 @@ func TestDeletedQueuesAreDugInPortions(t *testing.T) {
 	must(t, w, publishTo("short", 1, "m"))
 	name := func(n string) *Definition { return &Definition{Name: n} }
 	must(t, w, Command{Kind: DeleteQueue, Channel: 1, Definition: name("deleted")}, Command{Kind: PurgeQueue, Channel: 1, Definition: name("purged")})
-	if b := w.v.Reader().Books(); b.Ended[GoneDeleted] != chunks*queue.ChunkLen || b.Ended[GonePurged] != chunks*queue.ChunkLen {
+	if b := w.v.Reader().Books(); b.Ended[fact.GoneDeleted] != chunks*queue.ChunkLen ||
+		b.Ended[fact.GonePurged] != chunks*queue.ChunkLen {
 		t.Fatalf("books %+v", b)
 	}
 	left := func() (n int) {
@@ -538,8 +541,8 @@ func TestRecentHistoryIsGivenInPortions(t *testing.T) {
 		for i := 1; i < queues; i++ {
 			q, n := w.v.queueNamed(fmt.Sprint("q", i)), 0
 			q.messages.Each(0, func(s queue.Seq, _ *queue.Entry) bool {
-				if m := w.v.loadMessage(q, s); string(m.content.body) != fmt.Sprint(n) {
-					t.Errorf("message %d of %q is %q", n, q.object.Name, m.content.body)
+				if m := w.v.loadMessage(q, s); string(m.content.Body) != fmt.Sprint(n) {
+					t.Errorf("message %d of %q is %q", n, q.object.Name, m.content.Body)
 				}
 				n++
 				return true

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // What becomes of a scheduled message that a command names. Each is the whole truth: where nobody knows any more, it is
@@ -73,20 +74,20 @@ func (x *schedule) doubt(chunk uint64) {
 
 // noteOutcome tells a schedule how a message ended. Nothing is remembered of one that fired, or was lost when it was
 // due.
-func (v *VHost) noteOutcome(q *queueState, seq queue.Seq, cause Cause) {
+func (v *VHost) noteOutcome(q *queueState, seq queue.Seq, cause fact.Cause) {
 	x := q.schedule
-	gone := cause == GonePurged || cause == GoneDeleted || cause == Damaged
-	if !gone && cause != Unscheduled && !x.keys.has(seq) {
+	gone := cause == fact.GonePurged || cause == fact.GoneDeleted || cause == fact.Damaged
+	if !gone && cause != fact.Unscheduled && !x.keys.has(seq) {
 		return
 	}
 	if v.saving != nil {
-		v.beforeChange(Cancellations)
+		v.beforeChange(fact.Cancellations)
 	}
 	x.keys.drop(seq)
 	switch {
 	case gone:
 		x.below = max(x.below, seq+1)
-	case cause == Unscheduled:
+	case cause == fact.Unscheduled:
 		x.note(seq)
 	}
 }
@@ -115,21 +116,21 @@ func (x *schedule) remembers() bool {
 }
 
 // foldCancellations folds what save made.
-func (v *VHost) foldCancellations(f *Fact) {
+func (v *VHost) foldCancellations(f *fact.Fact) {
 	q := v.queues[f.Queue]
 	if q == nil || q.schedule == nil {
 		return
 	}
-	r := decoder{rest: f.Bytes}
-	for n := r.uint(); n > 0 && r.err == nil; n-- {
-		q.schedule.note(queue.Seq(r.uint()))
+	r := fact.Decoder{Rest: f.Bytes}
+	for n := r.Uint(); n > 0 && r.Err == nil; n-- {
+		q.schedule.note(queue.Seq(r.Uint()))
 	}
-	for n := r.uint(); n > 0 && r.err == nil; n-- {
-		q.schedule.doubt(r.uint())
+	for n := r.Uint(); n > 0 && r.Err == nil; n-- {
+		q.schedule.doubt(r.Uint())
 	}
-	for n := r.uint(); n > 0 && r.err == nil; n-- {
-		hash := r.fixed()
-		q.schedule.keys.note(hash, queue.Seq(r.uint()))
+	for n := r.Uint(); n > 0 && r.Err == nil; n-- {
+		hash := r.Fixed()
+		q.schedule.keys.note(hash, queue.Seq(r.Uint()))
 	}
 	q.schedule.below = f.Seq
 }

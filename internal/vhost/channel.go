@@ -9,19 +9,20 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // conn is a connection as the machine knows it.
 type conn struct {
-	id           ConnID
+	id           fact.ConnID
 	name, user   string
 	cancelNotify bool
-	window       queue.Limit // bytes on their way
-	replied      int64       // of these, of direct replies
-	channels     []*channel  // in order of opening
-	served       ChannelID   // the channel that a consumer's message went to last
-	ongoing      int         // of its commands, see Busy
-	owned        []QueueID   // exclusive queues, in order of declaring; some may be gone
+	window       queue.Limit    // bytes on their way
+	replied      int64          // of these, of direct replies
+	channels     []*channel     // in order of opening
+	served       ChannelID      // the channel that a consumer's message went to last
+	ongoing      int            // of its commands, see Busy
+	owned        []fact.QueueID // exclusive queues, in order of declaring; some may be gone
 }
 
 // channel is a channel with what is outstanding on it.
@@ -31,10 +32,10 @@ type channel struct {
 	conn      *conn
 	consumers []*queue.Consumer // in order of consuming
 	byTag     map[string]*queue.Consumer
-	served    QueueID     // the queue whose message went to a consumer last
-	shared    queue.Limit // global prefetch
-	prefetch  int64       // for consumers to come
-	lastQueue string      // last declared: what an empty queue name means
+	served    fact.QueueID // the queue whose message went to a consumer last
+	shared    queue.Limit  // global prefetch
+	prefetch  int64        // for consumers to come
+	lastQueue string       // last declared: what an empty queue name means
 
 	unacked   deliveries
 	timeoutAt deadline.Instant // in the set: nothing is taken back before, 0: nothing is
@@ -220,7 +221,7 @@ func (v *VHost) grant(c *Command) {
 
 // WindowOpen reports whether more may be on its way to a connection. Deliveries wait for it here; whoever sends a Get
 // without it goes beyond the window by a message. A connection that does not exist has no bounds.
-func (v *VHost) WindowOpen(c ConnID) bool {
+func (v *VHost) WindowOpen(c fact.ConnID) bool {
 	n := v.conns[c]
 	return n == nil || n.window.Open()
 }
@@ -249,10 +250,10 @@ func (ch *channel) detach(x *queue.Consumer) bool {
 func (v *VHost) wake(ch *channel) {
 	v.work += len(ch.consumers) * workOfWake
 	many := len(ch.consumers) > wakeMany
-	last := slices.IndexFunc(ch.consumers, func(x *queue.Consumer) bool { return QueueID(x.Queue) == ch.served })
+	last := slices.IndexFunc(ch.consumers, func(x *queue.Consumer) bool { return fact.QueueID(x.Queue) == ch.served })
 	for i := range ch.consumers {
 		x := ch.consumers[(last+1+i)%len(ch.consumers)]
-		q := v.queues[QueueID(x.Queue)]
+		q := v.queues[fact.QueueID(x.Queue)]
 		switch {
 		case q == nil:
 			continue
@@ -292,7 +293,7 @@ func (s *step) endChannel(ch *channel, then func(s *step)) {
 	var left []*queueState
 	for _, x := range ch.consumers {
 		s.extra -= extraOf(x.Arguments)
-		if q := s.queues[QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
+		if q := s.queues[fact.QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
 			left = append(left, q)
 		}
 	}

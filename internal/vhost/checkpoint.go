@@ -7,6 +7,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A checkpoint is the durable state of one moment as a list of facts, of which those about messages name pages. It is
@@ -18,11 +19,11 @@ type checkpoint struct {
 	queues  []*queueState // to be visited
 	defined *definitions
 	graves  []queue.PendingFree
-	letters []letterAt              // held at that moment, transient ones too
-	was     map[letterAt]heldLetter // what has changed since of those
-	deleted map[QueueID]*queueState // queues with held letters that were deleted since
+	letters []letterAt                   // held at that moment, transient ones too
+	was     map[letterAt]heldLetter      // what has changed since of those
+	deleted map[fact.QueueID]*queueState // queues with held letters that were deleted since
 	saving  *queue.Saving
-	books   Books
+	books   fact.Books
 	use     []storage.UseRange
 	newest  storage.Index
 }
@@ -57,22 +58,22 @@ func (v *VHost) Freeze(newest storage.Index) {
 	for v.FreezeLater(math.MaxInt) {
 	}
 	c := &checkpoint{books: v.durable, use: v.use.Ranges(), newest: newest, graves: slices.Clone(v.pendingFree)}
-	c.letters, c.was, c.deleted = v.holding.all(), map[letterAt]heldLetter{}, map[QueueID]*queueState{}
+	c.letters, c.was, c.deleted = v.holding.all(), map[letterAt]heldLetter{}, map[fact.QueueID]*queueState{}
 	c.txs = v.appendOrphans(v.appendTxs(nil))
-	c.begin = v.appendJobs(binary.AppendUvarint([]byte{formatVersion}, uint64(v.logged)))
+	c.begin = v.appendJobs(binary.AppendUvarint([]byte{fact.FormatVersion}, uint64(v.logged)))
 	c.defined = v.newDefinitions()
 	c.queues = append(v.sortedQueues(), v.lost)
 	v.saving = c
 	c.saving = v.pool.Freeze(func(m *queue.Messages) { v.saveQueue(c, m) }, func(m *queue.Messages, first queue.Seq, saved []byte) {
-		c.bytes = appendFact(c.bytes, &Fact{Kind: Paged, Queue: QueueID(m.ID()), Seq: first, Bytes: saved}, 0)
+		c.bytes = fact.Append(c.bytes, &fact.Fact{Kind: fact.Paged, Queue: fact.QueueID(m.ID()), Seq: first, Bytes: saved}, 0)
 	})
 }
 
 // saveQueue saves what is known of a queue beside its chunks.
 func (v *VHost) saveQueue(c *checkpoint, m *queue.Messages) {
-	id := QueueID(m.ID())
+	id := fact.QueueID(m.ID())
 	m.Logged(func(s queue.Seq) {
-		c.bytes = appendFact(c.bytes, &Fact{Kind: Skipped, Queue: id, Seq: s}, 0)
+		c.bytes = fact.Append(c.bytes, &fact.Fact{Kind: fact.Skipped, Queue: id, Seq: s}, 0)
 	})
 }
 
@@ -100,12 +101,12 @@ func (v *VHost) saveLetters(c *checkpoint, n int) int {
 			x = q.held[at.seq]
 		}
 		if x.durable {
-			c.bytes = appendFact(c.bytes, &Fact{Kind: HeldNoted, Queue: at.queue, Seq: at.seq, Cause: x.cause, Took: x.took}, 0)
+			c.bytes = fact.Append(c.bytes, &fact.Fact{Kind: fact.HeldNoted, Queue: at.queue, Seq: at.seq, Cause: x.cause, Took: x.took}, 0)
 		}
 	}
 	for ; n > 0 && len(c.graves) > 0; n-- {
 		if saved, ok := c.graves[0].Save(nil); ok {
-			c.bytes = appendFact(c.bytes, &Fact{Kind: PendingFree, Bytes: saved}, 0)
+			c.bytes = fact.Append(c.bytes, &fact.Fact{Kind: fact.PendingFree, Bytes: saved}, 0)
 		}
 		c.graves = c.graves[1:]
 	}
@@ -113,8 +114,8 @@ func (v *VHost) saveLetters(c *checkpoint, n int) int {
 }
 
 // beforeChange saves the definitions before one changes.
-func (v *VHost) beforeChange(k FactKind) {
-	if c := v.saving; k.defines() && !c.defined.done {
+func (v *VHost) beforeChange(k fact.Kind) {
+	if c := v.saving; k.Defines() && !c.defined.done {
 		c.begin = c.defined.append(c.begin, math.MaxInt)
 	}
 }
@@ -138,8 +139,8 @@ func (v *VHost) Save(n int) (more bool) {
 // once it is durable, and the pages are that it names.
 func (v *VHost) Saved() []byte {
 	c := v.saving
-	b := appendFact(append(append(c.begin, c.bytes...), c.txs...), &Fact{Kind: Counted, Books: &c.books}, 0)
-	b = appendFact(b, &Fact{Kind: Used, Use: c.use, Index: c.newest}, 0)
+	b := fact.Append(append(append(c.begin, c.bytes...), c.txs...), &fact.Fact{Kind: fact.Counted, Books: &c.books}, 0)
+	b = fact.Append(b, &fact.Fact{Kind: fact.Used, Use: c.use, Index: c.newest}, 0)
 	c.saving.End()
 	v.saving, v.storing = nil, c.saving
 	return b

@@ -1,12 +1,15 @@
 package vhost
 
-import "github.com/bartleby-mq/bartleby/internal/amqp"
+import (
+	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
+)
 
 // clientDeaths reads the x-death header of a publisher as the history that it is in the dialect of RabbitMQ up to
 // 3.12: the newest clientDeathsMax entries of it that name a queue and a reason that there is. told reports whether
 // there is such a header, whatever is in it.
 // Source: docs/compat/dead-lettering.md#8.
-func clientDeaths(headers []byte) (deaths []Death, told bool) {
+func clientDeaths(headers []byte) (deaths []fact.Death, told bool) {
 	if headers == nil {
 		return nil, false
 	}
@@ -25,7 +28,7 @@ func clientDeaths(headers []byte) (deaths []Death, told bool) {
 	return deaths, true
 }
 
-func clientDeath(entry amqp.Value) (d Death, ok bool) {
+func clientDeath(entry amqp.Value) (d fact.Death, ok bool) {
 	if entry.Kind != amqp.KindTable {
 		return d, false
 	}
@@ -36,7 +39,7 @@ func clientDeath(entry amqp.Value) (d Death, ok bool) {
 		case "exchange":
 			d.Exchange = f.Value.Str
 		case "reason":
-			for r := Rejected; r <= DeliveryLimit; r++ {
+			for r := fact.Rejected; r <= fact.DeliveryLimit; r++ {
 				if r.String() == f.Value.Str {
 					d.Reason = r
 				}

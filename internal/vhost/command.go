@@ -2,16 +2,12 @@ package vhost
 
 import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// ConnID names a connection, ChannelID a channel, for the life of the process; both are given by the engine
-// and never used twice. QueueID names a queue for ever.
-type (
-	ConnID    uint64
-	ChannelID uint64
-	QueueID   = topology.QueueID
-)
+// ChannelID names a channel for the life of the process. It is given by the engine, as a ConnID is, and never used
+// twice.
+type ChannelID uint64
 
 // CommandKind says what a Command asks for.
 type CommandKind uint8
@@ -133,7 +129,7 @@ const (
 // Command is one request to the machine. Byte slices are lent for the call of Step.
 type Command struct {
 	Kind    CommandKind
-	Conn    ConnID
+	Conn    fact.ConnID
 	Channel ChannelID
 
 	Exchange, Key    []byte

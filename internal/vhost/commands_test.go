@@ -8,10 +8,11 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // command turns a line into the command that it stands for; ok is false for the verbs that are none.
-func (l *line) command(conn ConnID, channel ChannelID) (c Command, err error) {
+func (l *line) command(conn fact.ConnID, channel ChannelID) (c Command, err error) {
 	c = Command{Conn: conn, Channel: channel, NoWait: l.has("nowait")}
 	d := &Definition{
 		Name: l.operand(0), Durable: !l.has("transient"), Exclusive: l.has("exclusive"), AutoDelete: l.has("auto-delete"),

@@ -7,6 +7,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/settings"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // ControlExchange takes commands about scheduled messages, for programs that have nothing but AMQP. It is no exchange
@@ -235,9 +236,9 @@ func (s *step) answer(properties []byte, r *reply) {
 	told := amqp.Properties{
 		Has: amqp.FlagContentType | asked.Has&amqp.FlagCorrelationID, ContentType: "application/json", CorrelationID: asked.CorrelationID,
 	}
-	m := message{content: content{key: []byte(asked.ReplyTo), properties: amqp.AppendProperties(nil, &told), body: body}, ttl: -1}
+	m := message{content: fact.Record{Key: []byte(asked.ReplyTo), Properties: amqp.AppendProperties(nil, &told), Body: body}, ttl: -1}
 	after := s.newest()
-	if s.deliverReply(&Command{Key: m.content.key}, &m, after) {
+	if s.deliverReply(&Command{Key: m.content.Key}, &m, after) {
 		return
 	}
 	if q := s.queueNamed(asked.ReplyTo); q != nil {

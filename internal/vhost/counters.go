@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // Traffic counts what came to pass in a vhost since it was opened, beyond what each queue counts for itself. What
@@ -20,12 +21,12 @@ type Traffic struct {
 
 	QueuesDeclared, QueuesCreated, QueuesDeleted uint64 // a declaration may find its queue
 
-	Fates      [reasons][Fates]uint64 // what became of messages that died
-	Hops       Attempts               // deaths in the history of a letter that has just died, this one among them
-	Placing    [strategies]Waits      // from a letter's death until all its targets had it
-	Settled    Attempts               // deliveries that a message took until it was acked; of queues that count them
-	Publishers int                    // channels open now on which was published
-	Repliers   int                    // consumers of direct replies now
+	Fates      [fact.Reasons][Fates]uint64 // what became of messages that died
+	Hops       Attempts                    // deaths in the history of a letter that has just died, this one among them
+	Placing    [strategies]Waits           // from a letter's death until all its targets had it
+	Settled    Attempts                    // deliveries that a message took until it was acked; of queues that count them
+	Publishers int                         // channels open now on which was published
+	Repliers   int                         // consumers of direct replies now
 
 	RepliesDropped uint64 // direct replies for which there was no room on the way to a client that reads too slowly
 
@@ -85,15 +86,15 @@ func (p *passage) fate() Fate {
 		return FateKept
 	}
 	switch p.stored {
-	case LostExchange:
+	case fact.LostExchange:
 		return FateMissing
-	case LostRoute:
+	case fact.LostRoute:
 		return FateUnrouted
-	case LostCycle:
+	case fact.LostCycle:
 		return FateCycle
-	case LostRefused:
+	case fact.LostRefused:
 		return FateRefused
-	case LostHops:
+	case fact.LostHops:
 		return FateHops
 	}
 	return FateRouted
@@ -328,19 +329,19 @@ func (v *VHost) acked(q *queueState, seq queue.Seq) {
 }
 
 // waitKind is the place of a reason for being held among the Retried of a queue.
-func waitKind(c Cause) int {
+func waitKind(c fact.Cause) int {
 	switch c {
-	case LostExchange:
+	case fact.LostExchange:
 		return 0
-	case LostRoute:
+	case fact.LostRoute:
 		return 1
-	case LostCycle:
+	case fact.LostCycle:
 		return 3
-	case LostHops:
+	case fact.LostHops:
 		return 4
 	}
 	return 2
 }
 
 // RetriedFor are the causes that QueueStats.Retried counts by.
-var RetriedFor = [5]Cause{LostExchange, LostRoute, LostRefused, LostCycle, LostHops}
+var RetriedFor = [5]fact.Cause{fact.LostExchange, fact.LostRoute, fact.LostRefused, fact.LostCycle, fact.LostHops}

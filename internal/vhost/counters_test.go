@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // counted plays lines, one batch each, and returns the scenario.
 func counted(t *testing.T, lines string) *scenario {
 	t.Helper()
-	sc := &scenario{world: newWorld(), queues: map[QueueID]string{}, conns: map[string]ConnID{}}
+	sc := &scenario{world: newWorld(), queues: map[fact.QueueID]string{}, conns: map[string]fact.ConnID{}}
 	for _, l := range strings.Split(strings.TrimSpace(lines), "\n") {
 		if err := sc.block([]string{strings.TrimSpace(l)}); err != nil {
 			t.Fatalf("%s: %v", l, err)
@@ -152,11 +154,11 @@ func TestFates(t *testing.T) {
 	got := sc.world.v.Reader().Traffic()
 	want := map[Fate]uint64{FateNoDLX: 1, FateRouted: 1, FateMissing: 1, FateUnrouted: 1, FateCycle: 1, FateRefused: 1, FateHeld: 1}
 	for f := range Fates {
-		if n := got.Fates[Expired][f]; n != want[f] {
+		if n := got.Fates[fact.Expired][f]; n != want[f] {
 			t.Errorf("expired, %s: %d, want %d", f, n, want[f])
 		}
 	}
-	if n := got.Fates[Rejected][FateNoDLX]; n != 1 {
+	if n := got.Fates[fact.Rejected][FateNoDLX]; n != 1 {
 		t.Errorf("rejected without a dead-letter exchange: %d", n)
 	}
 	if got.Hops.Buckets[0] != 6 || got.Placing[AtMostOnce].Buckets[0] != 1 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // TestCrowdsLeaveInOrder says that of many messages that are due within a second some leave early, out of the order of
@@ -85,12 +86,12 @@ func TestCrowdsLeaveInOrder(t *testing.T) {
 				}
 				got := w.out.Effects[len(w.out.Effects)-1]
 				w.seal()
-				content, err := parseRecord(w.v.record(got.Message.Ref))
+				content, err := fact.ParseRecord(w.v.record(got.Message.Ref))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if string(content.body) != strconv.Itoa(want.n) {
-					t.Fatalf("number %d is message %s, not %d", i, content.body, want.n)
+				if string(content.Body) != strconv.Itoa(want.n) {
+					t.Fatalf("number %d is message %s, not %d", i, content.Body, want.n)
 				}
 				w.begin()
 			}

@@ -7,12 +7,13 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // deadLetter ends a copy for reason: it moves through the queue's dead-letter exchange, in this same batch; what its
 // targets do not take is held or in the lost store. Without a dead-letter exchange it is gone, unless it came back too
 // often. Source: RabbitMQ dlx; docs/compat/dead-lettering.md#1, #11, #12.
-func (s *step) deadLetter(q *queueState, seq queue.Seq, reason Reason, depth int) {
+func (s *step) deadLetter(q *queueState, seq queue.Seq, reason fact.Reason, depth int) {
 	if q == s.lost {
 		s.evict(seq)
 		return
@@ -23,13 +24,13 @@ func (s *step) deadLetter(q *queueState, seq queue.Seq, reason Reason, depth int
 	}
 	s.markDirty(q, depth)
 	q.counters().Died[s.strategyOf(q)][reason]++
-	if !q.settings.HasDLX && (reason != DeliveryLimit || s.options.LostLettersMaxBytes == 0) {
+	if !q.settings.HasDLX && (reason != fact.DeliveryLimit || s.options.LostLettersMaxBytes == 0) {
 		s.countDiedAgainAtEnd(q, seq)
 		s.traffic.Fates[reason][FateNoDLX]++
-		if reason == DeliveryLimit {
-			s.lose(q, GoneLimit, false)
+		if reason == fact.DeliveryLimit {
+			s.lose(q, fact.GoneLimit, false)
 		}
-		s.end(q, seq, reason.withoutDLX())
+		s.end(q, seq, reason.WithoutDLX())
 		return
 	}
 	m := s.loadMessage(q, seq)
@@ -38,11 +39,11 @@ func (s *step) deadLetter(q *queueState, seq queue.Seq, reason Reason, depth int
 	if !q.settings.HasDLX {
 		s.countDiedAgain(back)
 		s.traffic.Fates[reason][FateNoDLX]++
-		s.storeLost(q, &m, GoneLimit, q.object.Name)
-		s.end(q, seq, Moved)
+		s.storeLost(q, &m, fact.GoneLimit, q.object.Name)
+		s.end(q, seq, fact.Moved)
 		return
 	}
-	p := s.routeDeadLetter(q, &m, attempt{depth: depth, parts: true, holds: q.settings.AtLeastOnce, keeps: q.settings.CycleKeep && reason == Expired})
+	p := s.routeDeadLetter(q, &m, attempt{depth: depth, parts: true, holds: q.settings.AtLeastOnce, keeps: q.settings.CycleKeep && reason == fact.Expired})
 	s.traffic.Fates[reason][p.fate()]++
 	if !p.stays {
 		s.countDiedAgain(back)
@@ -51,7 +52,7 @@ func (s *step) deadLetter(q *queueState, seq queue.Seq, reason Reason, depth int
 	case p.missing != 0:
 		s.holdLetter(q, seq, &m, p)
 	case p.stays:
-		f := Fact{Kind: Kept, Queue: q.id, Seq: seq, Durable: q.messages.Entry(seq).Flags&queue.Persistent != 0}
+		f := fact.Fact{Kind: fact.Kept, Queue: q.id, Seq: seq, Durable: q.messages.Entry(seq).Flags&queue.Persistent != 0}
 		s.emit(&f)
 		q.counters().Kept++
 	default:
@@ -62,7 +63,7 @@ func (s *step) deadLetter(q *queueState, seq queue.Seq, reason Reason, depth int
 
 // leaves counts a letter that q need not hold, or not any longer, after so many ms.
 func (v *VHost) leaves(q *queueState, p *passage, ms int64) {
-	if p.end() != Moved {
+	if p.end() != fact.Moved {
 		return
 	}
 	strategy := AtMostOnce
@@ -81,12 +82,12 @@ func (s *step) deadLetterOnReject(q *queueState, m *message, depth int) passage 
 	if !q.settings.PassesOn() {
 		return passage{}
 	}
-	q.counters().Died[min(s.strategyOf(q), AtMostOnce)][MaxLen]++ // it is never held
+	q.counters().Died[min(s.strategyOf(q), AtMostOnce)][fact.MaxLen]++ // it is never held
 	letter := *m
-	s.countDiedAgain(s.recordDeath(q, &letter, MaxLen))
+	s.countDiedAgain(s.recordDeath(q, &letter, fact.MaxLen))
 	s.traffic.Hops.note(len(letter.history.Deaths))
 	p := s.routeDeadLetter(q, &letter, attempt{depth: depth})
-	s.traffic.Fates[MaxLen][p.fate()]++
+	s.traffic.Fates[fact.MaxLen][p.fate()]++
 	return p
 }
 
@@ -118,7 +119,7 @@ func (v *VHost) readBack(record, history storage.Ref, durable bool) message {
 	data := v.record(record)
 	v.work += max(len(data)-workOfRead, 0)
 	var err error
-	if m.content, err = parseRecord(data); err != nil {
+	if m.content, err = fact.ParseRecord(data); err != nil {
 		panic(err) // our own bytes, under a checksum
 	}
 	scan := m.scan()
@@ -131,8 +132,8 @@ func (v *VHost) readBack(record, history storage.Ref, durable bool) message {
 }
 
 // historyAt reads a history back.
-func (v *VHost) historyAt(r storage.Ref) History {
-	h, err := parseHistory(v.record(r))
+func (v *VHost) historyAt(r storage.Ref) fact.History {
+	h, err := fact.ParseHistory(v.record(r))
 	if err != nil {
 		panic(err) // our own bytes, under a checksum
 	}
@@ -142,7 +143,7 @@ func (v *VHost) historyAt(r storage.Ref) History {
 // scan looks through the properties of a message that was published, once.
 func (m *message) scan() *amqp.PropertyScan {
 	if !m.scanned {
-		if err := m.properties.Scan(m.content.properties); err != nil {
+		if err := m.properties.Scan(m.content.Properties); err != nil {
 			panic(err) // it was scanned when it was published
 		}
 		m.scanned = true
@@ -153,31 +154,31 @@ func (m *message) scan() *amqp.PropertyScan {
 // attempt is how a letter is sent through its queue's dead-letter exchange.
 type attempt struct {
 	depth int
-	holds bool      // its queue keeps it for the targets that cannot take it now
-	parts bool      // its queue can keep it for very many targets, which get it in portions
-	turn  bool      // it is the first of those
-	wide  bool      // it is one of those
-	keeps bool      // its queue keeps it in place if it would only come round in a cycle
-	again bool      // it was tried before
-	had   []QueueID // the targets that have it already
-	only  QueueID   // no other target is tried; 0: all are
+	holds bool           // its queue keeps it for the targets that cannot take it now
+	parts bool           // its queue can keep it for very many targets, which get it in portions
+	turn  bool           // it is the first of those
+	wide  bool           // it is one of those
+	keeps bool           // its queue keeps it in place if it would only come round in a cycle
+	again bool           // it was tried before
+	had   []fact.QueueID // the targets that have it already
+	only  fact.QueueID   // no other target is tried; 0: all are
 }
 
 // passage is what came of that.
 type passage struct {
-	took    []QueueID // the targets that have it
-	full    []QueueID // those that have no room; only if the queue holds it for them
-	missing Cause     // why it is held, 0 if it is not
-	stays   bool      // it stays in place
-	placed  bool      // a queue or the lost store has it
-	lost    Cause     // why a copy of it is nowhere, 0 if none is
-	stored  Cause     // why a copy of it is in the lost store, or nowhere; 0 if none is
+	took    []fact.QueueID // the targets that have it
+	full    []fact.QueueID // those that have no room; only if the queue holds it for them
+	missing fact.Cause     // why it is held, 0 if it is not
+	stays   bool           // it stays in place
+	placed  bool           // a queue or the lost store has it
+	lost    fact.Cause     // why a copy of it is nowhere, 0 if none is
+	stored  fact.Cause     // why a copy of it is in the lost store, or nowhere; 0 if none is
 }
 
 // end is how the copy in its queue ends.
-func (p *passage) end() Cause {
+func (p *passage) end() fact.Cause {
 	if p.placed || p.lost == 0 {
-		return Moved
+		return fact.Moved
 	}
 	return p.lost
 }
@@ -188,19 +189,19 @@ func (p *passage) end() Cause {
 func (s *step) routeDeadLetter(from *queueState, m *message, a attempt) passage {
 	p := passage{took: slices.Clone(a.had)}
 	h := *m.history
-	h.address(from.settings)
+	h.Address(from.settings)
 	h.HideCC = h.HideCC || from.settings.HasDLRK && s.options.KeyTakesCC
 	letter := *m
 	letter.history, letter.ttl, letter.until = &h, -1, 0
 	letter.letter, letter.historyVolatile = storage.Ref{}, storage.Ref{}
 	crowded := a.depth > 0 && (s.moves > movesMax || s.work > stepWorkMax)
-	if a.depth >= hopsMax || crowded || h.automatic() > chainMax || len(h.Deaths) > 1 && h.size() > historyBytesMax {
+	if a.depth >= hopsMax || crowded || h.Automatic() > chainMax || len(h.Deaths) > 1 && h.Size() > historyBytesMax {
 		s.tooFar(from, &letter, a, &p)
 		return p
 	}
 	x := s.topo.Exchange(h.Exchange)
 	if x == nil || !from.settings.HasDLX {
-		s.nowhere(from, &letter, LostExchange, a, &p)
+		s.nowhere(from, &letter, fact.LostExchange, a, &p)
 		return p
 	}
 	route := s.routeLetter(x, &letter)
@@ -208,7 +209,7 @@ func (s *step) routeDeadLetter(from *queueState, m *message, a attempt) passage 
 	if a.wide = a.parts && len(ids) > s.reach(); a.wide {
 		s.work += len(ids) * workOfRoute
 		if !a.turn && len(s.wide) > 0 {
-			p.missing = Moved
+			p.missing = fact.Moved
 			return p
 		}
 	}
@@ -222,7 +223,7 @@ func (s *step) routeDeadLetter(from *queueState, m *message, a attempt) passage 
 		}
 	}
 	if len(ids) == 0 {
-		s.nowhere(from, &letter, LostRoute, a, &p)
+		s.nowhere(from, &letter, fact.LostRoute, a, &p)
 		return p
 	}
 	if h.Share /= uint32(len(ids)); h.Share == 0 {
@@ -244,7 +245,7 @@ func (s *step) putOff(from *queueState, m *message, keepers []*topology.Exchange
 		switch q := s.schedules[x.Name]; {
 		case q != nil && slices.Contains(a.had, q.id):
 		case m.malformedDelay != nil:
-			s.storeOrLose(from, m, LostRefused, "", p)
+			s.storeOrLose(from, m, fact.LostRefused, "", p)
 			if a.holds || a.wide {
 				p.took = append(p.took, s.scheduleOf(x.Name).id) // it will not be tried again
 			}
@@ -264,15 +265,15 @@ func (s *step) putOff(from *queueState, m *message, keepers []*topology.Exchange
 	}
 	switch {
 	case full && a.holds:
-		p.missing = LostRefused
+		p.missing = fact.LostRefused
 	case full:
-		s.storeOrLose(from, m, LostRefused, "", p)
+		s.storeOrLose(from, m, fact.LostRefused, "", p)
 	}
 }
 
 // deliverDeadLetter puts a letter into the queues that its exchange leads to, or into a portion of very many: then it
 // is on its way to the others, see wide.go.
-func (s *step) deliverDeadLetter(from *queueState, m *message, ids []QueueID, a attempt, p *passage) {
+func (s *step) deliverDeadLetter(from *queueState, m *message, ids []fact.QueueID, a attempt, p *passage) {
 	reason := m.history.Last.Reason
 	var cycles []*queueState
 	has := membership(a.had)
@@ -284,14 +285,14 @@ func (s *step) deliverDeadLetter(from *queueState, m *message, ids []QueueID, a 
 		}
 		q := s.queues[id]
 		switch {
-		case m.history.cycles(q.object.Name, reason):
+		case m.history.Cycles(q.object.Name, reason):
 			cycles = append(cycles, q)
 			continue
 		case a.wide && tried == s.reach():
-			p.missing, p.full = Moved, nil
+			p.missing, p.full = fact.Moved, nil
 			return
 		case a.only != 0 && a.only != id:
-			p.missing = LostRefused // or whatever it is that others wait for: it was said when they were tried
+			p.missing = fact.LostRefused // or whatever it is that others wait for: it was said when they were tried
 		case !q.refuses(m):
 			s.enqueue(q, m)
 			s.markDirty(q, a.depth+1)
@@ -309,10 +310,10 @@ func (s *step) deliverDeadLetter(from *queueState, m *message, ids []QueueID, a 
 				p.took = append(p.took, id) // it has gone on from there: not to be tried again
 			}
 		case a.holds:
-			p.full, p.missing = append(p.full, id), LostRefused
+			p.full, p.missing = append(p.full, id), fact.LostRefused
 			continue // each portion looks at it again
 		default:
-			s.storeOrLose(from, m, LostRefused, q.object.Name, p)
+			s.storeOrLose(from, m, fact.LostRefused, q.object.Name, p)
 			if a.wide {
 				p.took = append(p.took, id)
 			}
@@ -327,27 +328,27 @@ func (s *step) deliverDeadLetter(from *queueState, m *message, ids []QueueID, a 
 	case len(cycles) == 0:
 	case !a.holds:
 		for _, q := range cycles {
-			s.storeOrLose(from, m, LostCycle, q.object.Name, p)
+			s.storeOrLose(from, m, fact.LostCycle, q.object.Name, p)
 		}
 	case p.missing == 0: // what waits for room says so
-		p.missing = LostCycle
+		p.missing = fact.LostCycle
 	}
 }
 
 // tooFar is what becomes of a letter that went through too many queues: it is held, or a lost letter.
 func (s *step) tooFar(from *queueState, m *message, a attempt, p *passage) {
 	if a.holds {
-		p.missing = LostHops
+		p.missing = fact.LostHops
 		return
 	}
-	s.storeOrLose(from, m, LostHops, "", p)
+	s.storeOrLose(from, m, fact.LostHops, "", p)
 }
 
 // nowhere is what becomes of a letter that leads to no queue now: it is held, or a lost letter. If some targets have
 // it already and no route is left, the others are gone and it is done.
-func (s *step) nowhere(from *queueState, m *message, c Cause, a attempt, p *passage) {
+func (s *step) nowhere(from *queueState, m *message, c fact.Cause, a attempt, p *passage) {
 	switch {
-	case len(a.had) > 0 && c == LostRoute:
+	case len(a.had) > 0 && c == fact.LostRoute:
 	case a.holds:
 		p.missing = c
 	default:
@@ -356,9 +357,9 @@ func (s *step) nowhere(from *queueState, m *message, c Cause, a attempt, p *pass
 }
 
 // storeOrLose puts a letter in the lost store, if there is one.
-func (s *step) storeOrLose(from *queueState, m *message, c Cause, target string, p *passage) {
+func (s *step) storeOrLose(from *queueState, m *message, c fact.Cause, target string, p *passage) {
 	p.stored = c
-	if c == LostHops {
+	if c == fact.LostHops {
 		if s.hops++; s.hops > hopsKeptMax { // letters that multiply are all alike
 			s.lose(from, c, false)
 			p.lost = c
@@ -374,9 +375,9 @@ func (s *step) storeOrLose(from *queueState, m *message, c Cause, target string,
 
 // recordDeath puts m's newest death into its history: it died in from. back is the job that had sent it there, if it
 // has not died since.
-func (s *step) recordDeath(from *queueState, m *message, reason Reason) (back JobID) {
-	d := Death{Queue: from.object.Name, Reason: reason, Count: 1, Time: int64(s.Wall) / 1000}
-	old, told := History{}, false
+func (s *step) recordDeath(from *queueState, m *message, reason fact.Reason) (back fact.JobID) {
+	d := fact.Death{Queue: from.object.Name, Reason: reason, Count: 1, Time: int64(s.Wall) / 1000}
+	old, told := fact.History{}, false
 	if m.history != nil {
 		old = *m.history
 		d.Exchange, d.Keys = old.Exchange, old.Keys
@@ -386,34 +387,34 @@ func (s *step) recordDeath(from *queueState, m *message, reason Reason) (back Jo
 			}
 			old.Redrive.Restored = false
 		}
-		back = old.Redrive.sentBy()
+		back = old.Redrive.SentBy()
 		old.Redrive.CameBack = true
 	} else {
 		scan := m.scan()
-		d.Exchange, d.Keys = string(m.content.exchange), m.content.publicKeys()
+		d.Exchange, d.Keys = string(m.content.Exchange), m.content.PublicKeys()
 		if scan.Expiration != nil {
 			d.HadTTL, d.Expiration = true, string(scan.Expiration)
 		}
-		old.Exchange, old.Keys, old.Share = d.Exchange, m.content.keys(), lettersMax
+		old.Exchange, old.Keys, old.Share = d.Exchange, m.content.Keys(), fact.LettersMax
 		if s.options.ClientDeathsCount {
 			old.Deaths, told = clientDeaths(scan.Headers)
 		}
 	}
 	if s.options.Dialect&DialectReasons == 0 {
-		old.unite()
+		old.Unite()
 	}
 	m.letter, m.historyVolatile = storage.Ref{}, storage.Ref{}
-	h := old.died(d)
+	h := old.Died(d)
 	h.At = int64(s.Wall)
 	if told { // the first death is the publisher's to tell
-		h.First = Origin{}
+		h.First = fact.Origin{}
 	}
 	m.history = &h
 	return back
 }
 
 // lose counts a dead letter that found no place; kept says that the lost store has it.
-func (v *VHost) lose(from *queueState, c Cause, kept bool) {
+func (v *VHost) lose(from *queueState, c fact.Cause, kept bool) {
 	from.counters().Lost[c]++
 	v.note(Loss{Queue: from.object.Name, Cause: c, Kept: kept})
 }
@@ -423,7 +424,7 @@ func (v *VHost) lose(from *queueState, c Cause, kept bool) {
 // the connection of that name.
 type Loss struct {
 	Queue  string
-	Cause  Cause
+	Cause  fact.Cause
 	Kept   bool
 	Reader string
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // generated makes the random part of a name that the broker gives: 22 URL-safe characters.
@@ -139,14 +140,14 @@ func (s *step) newQueue(ch *channel, d *Definition, serverNamed bool) *amqp.Erro
 	if err := settings.CheckArguments(s.name, d.Name, kind, d.Arguments); err != nil {
 		return err
 	}
-	o := &Object{
+	o := &fact.Object{
 		Name: d.Name, Type: kind, Durable: d.Durable && !d.Exclusive, AutoDelete: d.AutoDelete, Exclusive: d.Exclusive,
 		Arguments: d.Arguments,
 	}
 	if id, taken := s.topo.Queue(d.Name); taken { // by one that is leaving
 		s.deleteQueue(s.queues[id])
 	}
-	f := Fact{Kind: QueueDeclared, Durable: o.Durable, Queue: s.queueMax + 1, Object: o}
+	f := fact.Fact{Kind: fact.QueueDeclared, Durable: o.Durable, Queue: s.queueMax + 1, Object: o}
 	if d.Exclusive {
 		f.Owner = ch.conn.id
 	}
@@ -260,7 +261,7 @@ func (s *step) deleteQueue(q *queueState) {
 // letter. Source: docs/compat/dead-lettering.md#1.
 func (s *step) deleteQuietly(q *queueState) {
 	s.traffic.QueuesDeleted++
-	s.emit(&Fact{Kind: QueueDeleted, Durable: q.object.Durable, Queue: q.id})
+	s.emit(&fact.Fact{Kind: fact.QueueDeleted, Durable: q.object.Durable, Queue: q.id})
 }
 
 // cancelConsumers ends the consumers of a queue that is deleted.
@@ -329,10 +330,10 @@ func (s *step) purgeInPortions(ch *channel, q *queueState, then func(s *step, n 
 func (s *step) purgeSome(q *queueState, from, end queue.Seq) (next queue.Seq, more bool) {
 	return q.messages.ClearSome(from, uint64(end-from), func() bool { return !s.full() }, func(first queue.Seq, span uint64, g queue.PendingFree) {
 		s.work += workOfChunk
-		s.endWhole(q, first, span, g, GonePurged)
+		s.endWhole(q, first, span, g, fact.GonePurged)
 	}, func(at queue.Seq, e *queue.Entry) {
 		if e.State != queue.Unacked {
-			s.end(q, at, GonePurged)
+			s.end(q, at, fact.GonePurged)
 		}
 	})
 }

@@ -2,13 +2,14 @@ package vhost
 
 import (
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // definitions is a walk over all that was declared or set, and over what exchanges keep, in the order in which facts
 // lead to it. The vhost's definitions must not change before its end.
 type definitions struct {
 	v         *VHost
-	logged    QueueID // queueLogged when the walk was asked for: facts that define nothing raise it
+	logged    fact.QueueID // queueLogged when the walk was asked for: facts that define nothing raise it
 	exchanges []*topology.Exchange
 	queues    []*queueState
 	bindings  []topology.Binding
@@ -21,21 +22,16 @@ func (v *VHost) newDefinitions() *definitions {
 	return &definitions{v: v, logged: v.queueLogged, matched: !v.ruling.on}
 }
 
-// defines reports whether a fact changes what a walk meets.
-func (k FactKind) defines() bool {
-	return k <= PolicyCleared || k == Configured || k == Noted || k == Cancellations || k == Keyed || k == Matched
-}
-
 // append adds the facts of about n definitions more, and begins with none: that lists them.
 func (d *definitions) append(b []byte, n int) []byte {
 	if !d.begun {
 		d.list()
 		id := d.logged
 		if q := d.v.queues[id]; id > 0 && (q == nil || !q.object.Durable) {
-			b = appendFact(b, &Fact{Kind: QueueDeleted, Queue: id}, 0)
+			b = fact.Append(b, &fact.Fact{Kind: fact.QueueDeleted, Queue: id}, 0)
 		}
 		if d.matched {
-			b = appendFact(b, &Fact{Kind: Matched, Object: &Object{}, Policy: &Policy{}}, 0)
+			b = fact.Append(b, &fact.Fact{Kind: fact.Matched, Object: &fact.Object{}, Policy: &Policy{}}, 0)
 		}
 		if n < len(d.bindings) {
 			return b
@@ -45,7 +41,7 @@ func (d *definitions) append(b []byte, n int) []byte {
 		x := d.exchanges[0]
 		d.exchanges = d.exchanges[1:]
 		if x.Durable && x.Name != "" && !isPredeclared(x.Name) {
-			b = appendFact(b, &Fact{Kind: ExchangeDeclared, Object: &Object{
+			b = fact.Append(b, &fact.Fact{Kind: fact.ExchangeDeclared, Object: &fact.Object{
 				Name: x.Name, Type: x.Type(), Durable: true, AutoDelete: x.AutoDelete, Internal: x.Internal, Arguments: x.Arguments,
 			}}, 0)
 		}
@@ -57,17 +53,17 @@ func (d *definitions) append(b []byte, n int) []byte {
 		q := d.queues[0]
 		d.queues = d.queues[1:]
 		if q.object.Durable {
-			b = appendFact(b, &Fact{Kind: QueueDeclared, Queue: q.id, Object: &q.object}, 0)
+			b = fact.Append(b, &fact.Fact{Kind: fact.QueueDeclared, Queue: q.id, Object: &q.object}, 0)
 			if d.matched {
 				b = appendMatched(b, q.id, "", false, q.policy)
 				b = appendMatched(b, q.id, "", true, q.operator)
 			}
 			if x := q.schedule; x != nil && x.remembers() {
-				b = appendFact(b, &Fact{Kind: Cancellations, Queue: q.id, Seq: x.below, Bytes: x.save()}, 0)
+				b = fact.Append(b, &fact.Fact{Kind: fact.Cancellations, Queue: q.id, Seq: x.below, Bytes: x.save()}, 0)
 			}
 			if x := q.schedule; x != nil {
 				for _, seq := range x.keys.sorted() {
-					b = appendFact(b, &Fact{Kind: Keyed, Queue: q.id, Seq: seq, N: x.keys.hashes[seq]}, 0)
+					b = fact.Append(b, &fact.Fact{Kind: fact.Keyed, Queue: q.id, Seq: seq, N: x.keys.hashes[seq]}, 0)
 				}
 			}
 		}
@@ -75,12 +71,12 @@ func (d *definitions) append(b []byte, n int) []byte {
 	for ; n > 0 && len(d.bindings) > 0; n-- {
 		bound := &d.bindings[0]
 		d.bindings = d.bindings[1:]
-		o := Object{
+		o := fact.Object{
 			Name: bound.Destination, Source: bound.Source, RoutingKey: bound.RoutingKey, ToExchange: !bound.ToQueue,
 			Durable: true, Arguments: bound.Arguments,
 		}
 		if d.v.durableBinding(&o) {
-			b = appendFact(b, &Fact{Kind: Bound, Object: &o}, 0)
+			b = fact.Append(b, &fact.Fact{Kind: fact.Bound, Object: &o}, 0)
 		}
 	}
 	if n > 0 && !d.done {
@@ -106,18 +102,18 @@ func (d *definitions) list() {
 func (v *VHost) appendSettings(b []byte) []byte {
 	for _, operator := range [2]bool{false, true} {
 		for _, p := range v.Reader().Policies(operator) {
-			b = appendFact(b, &Fact{Kind: PolicySet, Policy: &p}, 0)
+			b = fact.Append(b, &fact.Fact{Kind: fact.PolicySet, Policy: &p}, 0)
 		}
 	}
 	for x := range v.topo.Exchanges() {
 		if r := v.recents[x.Name]; r != nil {
 			for _, m := range r.durable.messages {
-				b = appendFact(b, &Fact{Kind: Noted, Object: &Object{Name: x.Name}, Entry: entryAt(m.record), History: m.history}, 0)
+				b = fact.Append(b, &fact.Fact{Kind: fact.Noted, Object: &fact.Object{Name: x.Name}, Entry: fact.EntryAt(m.record), History: m.history}, 0)
 			}
 		}
 	}
 	if len(v.optionTable) > 0 {
-		b = appendFact(b, &Fact{Kind: Configured, Object: &Object{Arguments: v.optionTable}}, 0)
+		b = fact.Append(b, &fact.Fact{Kind: fact.Configured, Object: &fact.Object{Arguments: v.optionTable}}, 0)
 	}
 	return b
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A View is a message as a client sees it: the record, with what the broker knows of it rendered.
@@ -27,16 +28,16 @@ func (d *Delivered) View() (View, error) {
 // less does not take. What the broker adds is left out as far as need be, the oldest deaths first; what the publisher
 // wrote stays, whatever its size. Source: RabbitMQ dlx#effects; ours.
 func (d *Delivered) AppendView(buf []byte, limit int) (View, []byte, error) {
-	c, err := parseRecord(d.Record)
+	c, err := fact.ParseRecord(d.Record)
 	if err != nil {
 		return View{}, buf, err
 	}
-	v := View{c.exchange, c.key, c.properties, c.body}
+	v := View{c.Exchange, c.Key, c.Properties, c.Body}
 	if d.History == nil && d.Acquired == 0 && d.Count == 0 {
 		return v, buf, nil
 	}
 	var scan amqp.PropertyScan
-	if err := scan.Scan(c.properties); err != nil {
+	if err := scan.Scan(c.Properties); err != nil {
 		return View{}, buf, err
 	}
 	start := len(buf)
@@ -66,7 +67,7 @@ func (d *Delivered) AppendView(buf []byte, limit int) (View, []byte, error) {
 			}
 		}
 		end := len(buf)
-		buf = appendProperties(buf, c.properties, &scan, buf[start:end], drop)
+		buf = appendProperties(buf, c.Properties, &scan, buf[start:end], drop)
 		v.Properties = buf[end:]
 		if limit == 0 || over > 0 || len(v.Properties) <= limit {
 			return v, buf, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // dispatch pairs ready messages with consumers that have room, until one side runs out. Where very many have expired at
@@ -27,7 +28,7 @@ func (s *step) dispatch(q *queueState, depth int) {
 				s.lookLater(q)
 				return
 			}
-			s.deadLetter(q, seq, Expired, depth)
+			s.deadLetter(q, seq, fact.Expired, depth)
 			continue
 		}
 		s.handTo(q, seq, e, x)
@@ -51,7 +52,7 @@ func (s *step) handTo(q *queueState, seq queue.Seq, e *queue.Entry, x *queue.Con
 	})
 	q.counters().delivered(e, x.NoAck)
 	if x.NoAck {
-		s.end(q, seq, Acked)
+		s.end(q, seq, fact.Acked)
 		return
 	}
 	x.Own.Used++
@@ -126,7 +127,7 @@ func (s *step) getHead(ch *channel, q *queueState, how *Definition) (more bool) 
 			if s.full() {
 				return true
 			}
-			s.deadLetter(q, seq, Expired, 0)
+			s.deadLetter(q, seq, fact.Expired, 0)
 			continue
 		}
 		if how.IfFits {
@@ -144,7 +145,7 @@ func (s *step) getHead(ch *channel, q *queueState, how *Definition) (more bool) 
 		})
 		q.counters().fetched(e, how.NoAck)
 		if how.NoAck {
-			s.end(q, seq, Acked)
+			s.end(q, seq, fact.Acked)
 			return false
 		}
 		s.hand(q, seq, e)
@@ -223,7 +224,7 @@ func (s *step) cancel(ch *channel, c *Command) *amqp.Error {
 	}
 	ch.detach(x)
 	s.extra -= extraOf(x.Arguments)
-	if q := s.queues[QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
+	if q := s.queues[fact.QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
 		s.markDirty(q, 0)
 		s.consumerLeft(q)
 	}

@@ -6,19 +6,20 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // emit makes f true: it is folded, and encoded if it is durable. Every change of folded state in a step
 // passes here, or through one of the two short cuts below it for the hot path.
-func (s *step) emit(f *Fact) {
+func (s *step) emit(f *fact.Fact) {
 	s.work += workOfFact
 	if f.Durable {
 		s.begin()
 		s.out.flush()
-		if f.Kind == Returned || f.Kind == Held {
+		if f.Kind == fact.Returned || f.Kind == fact.Held {
 			s.out.encodeHanded()
 		}
-		s.out.Batch = appendFact(s.out.Batch, f, s.Index)
+		s.out.Batch = fact.Append(s.out.Batch, f, s.Index)
 		s.batch = s.out.Batch
 	}
 	if s.out.Trace {
@@ -30,14 +31,14 @@ func (s *step) emit(f *Fact) {
 // begin opens the batch, if it is not open: it carries the vhost's time.
 func (s *step) begin() {
 	if len(s.out.Batch) == 0 {
-		s.out.Batch = append(s.out.Batch, formatVersion)
+		s.out.Batch = append(s.out.Batch, fact.FormatVersion)
 		s.out.Batch = binary.AppendUvarint(s.out.Batch, uint64(s.Now))
 		s.logged = s.Now
 	}
 }
 
 // end emits Ended for one copy. Copies that end in a row are one fact in the log.
-func (s *step) end(q *queueState, seq queue.Seq, cause Cause) {
+func (s *step) end(q *queueState, seq queue.Seq, cause fact.Cause) {
 	s.work += workOfEnd
 	durable := q.messages.Entry(seq).Flags&queue.Persistent != 0
 	if durable {
@@ -49,7 +50,7 @@ func (s *step) end(q *queueState, seq queue.Seq, cause Cause) {
 		s.batch = s.out.Batch
 	}
 	if s.out.Trace {
-		s.out.Facts = append(s.out.Facts, Fact{Kind: Ended, Queue: q.id, Seq: seq, N: 1, Cause: cause, Durable: durable})
+		s.out.Facts = append(s.out.Facts, fact.Fact{Kind: fact.Ended, Queue: q.id, Seq: seq, N: 1, Cause: cause, Durable: durable})
 	}
 	s.endOne(q, seq, cause)
 }
@@ -67,7 +68,7 @@ func (s *step) hand(q *queueState, seq queue.Seq, e *queue.Entry) {
 		}
 	}
 	if s.out.Trace {
-		s.out.Facts = append(s.out.Facts, Fact{Kind: Handed, Queue: q.id, Seq: seq, N: 1, Durable: durable})
+		s.out.Facts = append(s.out.Facts, fact.Fact{Kind: fact.Handed, Queue: q.id, Seq: seq, N: 1, Durable: durable})
 	}
 	q.messages.Take(seq)
 }
@@ -82,7 +83,7 @@ func (s *step) writeHanded() {
 }
 
 // store puts a record, or a history, where a durable or a volatile copy can refer to it.
-func (s *step) store(kind FactKind, durable bool, size int, fill func([]byte) []byte) storage.Ref {
+func (s *step) store(kind fact.Kind, durable bool, size int, fill func([]byte) []byte) storage.Ref {
 	var r storage.Ref
 	s.work += size
 	if durable {
@@ -92,13 +93,13 @@ func (s *step) store(kind FactKind, durable bool, size int, fill func([]byte) []
 		r = s.volatile.store(size, fill)
 	}
 	if s.out.Trace {
-		s.out.Facts = append(s.out.Facts, Fact{Kind: kind, Durable: durable, Bytes: s.record(r)})
+		s.out.Facts = append(s.out.Facts, fact.Fact{Kind: kind, Durable: durable, Bytes: s.record(r)})
 	}
 	return r
 }
 
 // write appends a record, or a history, to the batch as a fact of its own, and names it.
-func (s *step) write(kind FactKind, size int, fill func([]byte) []byte) storage.Ref {
+func (s *step) write(kind fact.Kind, size int, fill func([]byte) []byte) storage.Ref {
 	o := s.out
 	o.flush()
 	o.Batch = append(o.Batch, byte(kind))

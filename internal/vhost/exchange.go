@@ -6,6 +6,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 const defaultExchange = "operation not permitted on the default exchange"
@@ -39,20 +40,20 @@ func (s *step) declareExchange(ch *channel, c *Command) *amqp.Error {
 		if a, _ := d.Arguments.Get("alternate-exchange"); len(a.Str) > amqp.ShortStringMax {
 			return amqp.PreconditionFailed("invalid arg 'alternate-exchange' for exchange '%s' in vhost '%s': %s", d.Name, s.name, settings.ShortText(a))
 		}
-		o := &Object{
+		o := &fact.Object{
 			Name: d.Name, Type: d.Type, Durable: d.Durable, AutoDelete: d.AutoDelete, Internal: d.Internal, Arguments: d.Arguments,
 		}
 		if err := checkExchange(o); err != nil {
 			return err
 		}
-		s.emit(&Fact{Kind: ExchangeDeclared, Durable: d.Durable, Object: o})
+		s.emit(&fact.Fact{Kind: fact.ExchangeDeclared, Durable: d.Durable, Object: o})
 	}
 	s.done(ch, c, Effect{})
 	return nil
 }
 
 // checkExchange validates what a new exchange is declared with.
-func checkExchange(o *Object) *amqp.Error {
+func checkExchange(o *fact.Object) *amqp.Error {
 	if o.Type == topology.DelayedType {
 		if _, err := topology.DelayedKind(o.Arguments); err != nil {
 			return malformed(err)
@@ -61,7 +62,7 @@ func checkExchange(o *Object) *amqp.Error {
 			return amqp.PreconditionFailed("invalid arg '%s' for exchange '%s': %s", delayedMax, o.Name, settings.NotNegative(a))
 		}
 	}
-	if err := topology.CheckExchange(exchangeOf(o)); err != nil {
+	if err := topology.CheckExchange(fact.ExchangeOf(o)); err != nil {
 		return malformed(err)
 	}
 	return nil
@@ -112,7 +113,7 @@ func (s *step) removeExchange(ch *channel, c *Command) *amqp.Error {
 
 // deleteExchange deletes an exchange with its bindings. Its orphans stay.
 func (s *step) deleteExchange(x *topology.Exchange) {
-	s.emit(&Fact{Kind: ExchangeDeleted, Durable: x.Durable, Object: &Object{Name: x.Name}})
+	s.emit(&fact.Fact{Kind: fact.ExchangeDeleted, Durable: x.Durable, Object: &fact.Object{Name: x.Name}})
 	s.closeSchedule(x.Name)
 }
 
@@ -133,7 +134,7 @@ func (s *step) bind(ch *channel, c *Command) *amqp.Error {
 		return amqp.PreconditionFailed("Queue type rabbit_quorum_queue not valid for this exchange type")
 	}
 	if !s.topo.Bound(bindingOf(o)) {
-		s.emit(&Fact{Kind: Bound, Durable: o.Durable, Object: o})
+		s.emit(&fact.Fact{Kind: fact.Bound, Durable: o.Durable, Object: o})
 		if g := s.giftsFor(o); g != nil && s.give(g) {
 			answer := Command{Kind: c.Kind, NoWait: c.NoWait}
 			s.leaveRest(ongoing{conn: ch.conn, portion: func(s *step) bool {
@@ -161,7 +162,7 @@ func (s *step) unbind(ch *channel, c *Command) *amqp.Error {
 		if _, _, err := s.ends(ch, o); err != nil {
 			return err
 		}
-		s.emit(&Fact{Kind: Unbound, Durable: o.Durable, Object: o})
+		s.emit(&fact.Fact{Kind: fact.Unbound, Durable: o.Durable, Object: o})
 	}
 	answer := Command{Kind: c.Kind, NoWait: c.NoWait}
 	s.deleteOrphans(ch.conn, func(s *step) { s.done(ch, &answer, Effect{}) })
@@ -170,9 +171,9 @@ func (s *step) unbind(ch *channel, c *Command) *amqp.Error {
 
 // binding is the binding that c names. An empty queue name means the queue that ch declared last; with an empty key,
 // too, the key is its name.
-func (ch *channel) binding(c *Command) (*Object, *amqp.Error) {
+func (ch *channel) binding(c *Command) (*fact.Object, *amqp.Error) {
 	d := c.Definition
-	o := &Object{
+	o := &fact.Object{
 		Source: d.Source, Name: d.Name, ToExchange: c.Kind == BindExchange || c.Kind == UnbindExchange,
 		RoutingKey: d.RoutingKey, Arguments: d.Arguments,
 	}
@@ -192,7 +193,7 @@ func (ch *channel) binding(c *Command) (*Object, *amqp.Error) {
 }
 
 // ends finds both ends of a binding, and notes in o whether both are durable. q is nil if o leads to an exchange.
-func (v *VHost) ends(ch *channel, o *Object) (source *topology.Exchange, q *queueState, err *amqp.Error) {
+func (v *VHost) ends(ch *channel, o *fact.Object) (source *topology.Exchange, q *queueState, err *amqp.Error) {
 	if source = v.topo.Exchange(o.Source); source == nil {
 		return nil, nil, v.noExchange(o.Source)
 	}

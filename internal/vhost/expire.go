@@ -5,6 +5,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // What an entry of the deadline set belongs to: the queue's number above, one of these below.
@@ -29,7 +30,7 @@ const (
 
 func owner(q *queueState, kind uint64) uint64 { return ownerOf(q.id, kind) }
 
-func ownerOf(id QueueID, kind uint64) uint64 { return uint64(id)<<ownBits | kind }
+func ownerOf(id fact.QueueID, kind uint64) uint64 { return uint64(id)<<ownBits | kind }
 
 // tick handles what is due, tickMax deadlines at the most, or as many as fill a portion.
 func (s *step) tick() {
@@ -76,15 +77,15 @@ func (s *step) tick() {
 			s.timeOut(s.channels[ChannelID(d.Owner>>ownBits)])
 			continue
 		case ownJob:
-			if j := s.jobs.find(JobID(d.Owner >> ownBits)); s.cramped && j != nil {
+			if j := s.jobs.find(fact.JobID(d.Owner >> ownBits)); s.cramped && j != nil {
 				j.next = 0
 				s.wakeJob(j, s.Now+sweepEvery)
 				continue
 			}
-			left -= s.runJob(s.jobs.find(JobID(d.Owner >> ownBits)))
+			left -= s.runJob(s.jobs.find(fact.JobID(d.Owner >> ownBits)))
 			continue
 		}
-		q := s.queueOf(QueueID(d.Owner >> ownBits))
+		q := s.queueOf(fact.QueueID(d.Owner >> ownBits))
 		if kind == ownOne {
 			s.near--
 		}
@@ -133,7 +134,7 @@ func (s *step) lookAhead() (n int) {
 		if !ok || d.At > s.Now+nearHorizon {
 			break
 		}
-		q := s.queueOf(QueueID(d.Owner >> ownBits))
+		q := s.queueOf(fact.QueueID(d.Owner >> ownBits))
 		if q == nil || q.near == 0 {
 			break
 		}
@@ -233,12 +234,12 @@ func (s *step) handleDue(q *queueState, seq queue.Seq, at deadline.Instant) {
 			s.fire(q, seq)
 		}
 	case e.ExpireAt != 0 && e.ExpireAt <= at && (waits || e.State == queue.Ready && !q.settings.ExpiryHead):
-		if s.putsOff(q, Expired) {
+		if s.putsOff(q, fact.Expired) {
 			s.putOffDue(q, seq, e.ExpireAt)
 			return
 		}
 		s.lateness.note(LateTTL, s.Now-at)
-		s.deadLetter(q, seq, Expired, 0)
+		s.deadLetter(q, seq, fact.Expired, 0)
 		if e := q.messages.Entry(seq); e != nil { // kept in place, it may go on waiting
 			s.schedule(q, seq, e)
 		}
@@ -278,14 +279,14 @@ func (v *VHost) lookAgain(q *queueState, seq queue.Seq, was deadline.Instant) {
 // resume makes a message that has waited ready again.
 func (s *step) resume(q *queueState, seq queue.Seq) {
 	durable := q.messages.Entry(seq).Flags&queue.Persistent != 0
-	s.emit(&Fact{Kind: Resumed, Queue: q.id, Seq: seq, Durable: durable})
+	s.emit(&fact.Fact{Kind: fact.Resumed, Queue: q.id, Seq: seq, Durable: durable})
 	s.markDirty(q, 0)
 }
 
 // expireHeads lets the messages of q go, head by head, where only the head may expire, and tells how many; most at the
 // most, and none once the portion is full.
 func (s *step) expireHeads(q *queueState, most int) (n int) {
-	for ; n < most && !s.full() && !s.putsOff(q, Expired); n++ {
+	for ; n < most && !s.full() && !s.putsOff(q, fact.Expired); n++ {
 		seq, e, ok := q.messages.Head()
 		if !ok || !due(e, s.Now) || !q.settings.ExpiryHead {
 			break
@@ -293,7 +294,7 @@ func (s *step) expireHeads(q *queueState, most int) (n int) {
 		if slices.Contains(q.zero, seq) {
 			return n
 		}
-		s.deadLetter(q, seq, Expired, 0)
+		s.deadLetter(q, seq, fact.Expired, 0)
 	}
 	s.arm(q)
 	return n
@@ -302,7 +303,7 @@ func (s *step) expireHeads(q *queueState, most int) (n int) {
 // arm puts the deadline of q's head into the set, where only the head may expire.
 func (v *VHost) arm(q *queueState) {
 	v.disarmHead(q)
-	if !q.settings.ExpiryHead || q.deleted || v.putsOff(q, Expired) {
+	if !q.settings.ExpiryHead || q.deleted || v.putsOff(q, fact.Expired) {
 		return
 	}
 	if _, e, ok := q.messages.Head(); ok && e.ExpireAt != 0 {
@@ -360,12 +361,12 @@ func (v *VHost) disarmHead(q *queueState) {
 func (s *step) enforce(q *queueState, depth int) {
 	for _, seq := range q.zero {
 		if e := q.messages.Entry(seq); e != nil && e.State == queue.Ready && due(e, s.Now) && !q.settings.ExpiryHead {
-			s.deadLetter(q, seq, Expired, depth)
+			s.deadLetter(q, seq, fact.Expired, depth)
 		}
 	}
 	q.zero = q.zero[:0]
 	set := q.settings
-	if !set.Overflow.DropsHead() || s.putsOff(q, MaxLen) || q.excess != 0 {
+	if !set.Overflow.DropsHead() || s.putsOff(q, fact.MaxLen) || q.excess != 0 {
 		return
 	}
 	for n := 0; q.over(set); n++ {
@@ -385,9 +386,9 @@ func (s *step) enforce(q *queueState, depth int) {
 			s.deadlines.Add(deadline.Entry{At: q.excess, Owner: owner(q, ownExcess)})
 			return
 		}
-		reason := MaxLen
+		reason := fact.MaxLen
 		if due(q.messages.Entry(seq), s.Now) { // what has expired says so. Source: docs/compat/dead-lettering.md#2
-			reason = Expired
+			reason = fact.Expired
 		}
 		s.deadLetter(q, seq, reason, depth)
 		if n == 0 {

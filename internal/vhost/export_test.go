@@ -1,5 +1,7 @@
 package vhost
 
+import "github.com/bartleby-mq/bartleby/internal/vhost/fact"
+
 // What tests of other packages need of the machine's own: package lint says what a machine would do, and its tests,
 // which stand here as vhost_test, have a machine do it.
 
@@ -8,7 +10,7 @@ type Play struct{ sc *scenario }
 
 // NewPlay is a play with a new machine.
 func NewPlay() *Play {
-	return &Play{&scenario{world: newWorld(), queues: map[QueueID]string{}, conns: map[string]ConnID{}}}
+	return &Play{&scenario{world: newWorld(), queues: map[fact.QueueID]string{}, conns: map[string]fact.ConnID{}}}
 }
 
 // Given plays lines of which none may be refused, as one batch.

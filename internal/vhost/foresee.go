@@ -4,6 +4,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // Near counts the messages that are due so soon, at many instants, that each has a deadline of its own.
@@ -51,7 +52,7 @@ func (v *VHost) Foresee(from deadline.Entry, most int, fn func(storage.Ref)) (ne
 		if d.Owner&(1<<ownBits-1) != ownOne {
 			return true
 		}
-		if q := v.queueOf(QueueID(d.Owner >> ownBits)); q != nil {
+		if q := v.queueOf(fact.QueueID(d.Owner >> ownBits)); q != nil {
 			if e := q.messages.Peek(queue.Seq(d.Item)); e != nil && e.Flags&queue.Volatile == 0 {
 				fn(e.Ref(v.log))
 			}

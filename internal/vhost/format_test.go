@@ -16,11 +16,12 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // goldenFacts is a fact of each kind, and Enqueued with every flag. A new fact is added at the end.
-func goldenFacts() []Fact {
-	work := &Object{
+func goldenFacts() []fact.Fact {
+	work := &fact.Object{
 		Name: "work", Type: "classic", Durable: true, AutoDelete: true,
 		Arguments: amqp.Table{{Name: "x-message-ttl", Value: amqp.Int32(1000)}, {Name: "x-dead-letter-exchange", Value: amqp.String("x")}},
 	}
@@ -28,70 +29,72 @@ func goldenFacts() []Fact {
 		Name: "p", Operator: true, Pattern: "^w", ApplyTo: "queues", Priority: -3,
 		Definition: amqp.Table{{Name: "max-length", Value: amqp.Int64(5)}},
 	}
-	books := &Books{Made: 300}
-	books.Ended[Acked], books.Ended[LostHops] = 7, 1
+	books := &fact.Books{Made: 300}
+	books.Ended[fact.Acked], books.Ended[fact.LostHops] = 7, 1
 	persistent := queue.Persistent
-	return []Fact{
-		{Kind: ExchangeDeclared, Object: &Object{Name: "x", Type: "topic", Durable: true, Internal: true}},
-		{Kind: QueueDeclared, Queue: 300, Object: work},
-		{Kind: Bound, Object: &Object{Source: "x", Name: "work", RoutingKey: "a.*", Durable: true, Arguments: amqp.Table{{Name: "h", Value: amqp.Bool(true)}}}},
-		{Kind: Unbound, Object: &Object{Source: "x", Name: "y", ToExchange: true, RoutingKey: "k"}},
-		{Kind: PolicySet, Policy: policy},
-		{Kind: PolicyCleared, Policy: policy},
-		{Kind: Enqueued, Queue: 300, Seq: 1, Entry: queue.Entry{Index: 9, Offset: 10, Size: 20, BodyBytes: 5, Flags: persistent}},
-		{Kind: Enqueued, Queue: 300, Seq: 1<<56 | 2, N: 4, History: storage.Ref{Log: testLog, Index: 8, Offset: 30, Size: 40}, Entry: queue.Entry{
+	return []fact.Fact{
+		{Kind: fact.ExchangeDeclared, Object: &fact.Object{Name: "x", Type: "topic", Durable: true, Internal: true}},
+		{Kind: fact.QueueDeclared, Queue: 300, Object: work},
+		{Kind: fact.Bound, Object: &fact.Object{Source: "x", Name: "work", RoutingKey: "a.*", Durable: true, Arguments: amqp.Table{{Name: "h", Value: amqp.Bool(true)}}}},
+		{Kind: fact.Unbound, Object: &fact.Object{Source: "x", Name: "y", ToExchange: true, RoutingKey: "k"}},
+		{Kind: fact.PolicySet, Policy: policy},
+		{Kind: fact.PolicyCleared, Policy: policy},
+		{Kind: fact.Enqueued, Queue: 300, Seq: 1, Entry: queue.Entry{Index: 9, Offset: 10, Size: 20, BodyBytes: 5, Flags: persistent}},
+		{Kind: fact.Enqueued, Queue: 300, Seq: 1<<56 | 2, N: 4, History: storage.Ref{Log: testLog, Index: 8, Offset: 30, Size: 40}, Entry: queue.Entry{
 			Index: 7, Offset: 200, Size: 300, BodyBytes: 250, ExpireAt: epoch, Priority: 9,
 			Flags: persistent | queue.Letter | queue.Redelivered | queue.Moved,
 		}},
-		{Kind: Handed, Queue: 300, Seq: 1, N: 2},
-		{Kind: Returned, Queue: 300, Seq: 1, Failed: true},
-		{Kind: Ended, Queue: 300, Seq: 1, N: 128, Cause: Moved},
-		{Kind: QueueDeleted, Queue: 300},
-		{Kind: ExchangeDeleted, Object: &Object{Name: "x"}},
-		{Kind: Counted, Books: books},
-		{Kind: Skipped, Queue: 300, Seq: 130},
-		{Kind: Enqueued, Queue: 300, Seq: 11, At: 1234567890123, Entry: queue.Entry{
+		{Kind: fact.Handed, Queue: 300, Seq: 1, N: 2},
+		{Kind: fact.Returned, Queue: 300, Seq: 1, Failed: true},
+		{Kind: fact.Ended, Queue: 300, Seq: 1, N: 128, Cause: fact.Moved},
+		{Kind: fact.QueueDeleted, Queue: 300},
+		{Kind: fact.ExchangeDeleted, Object: &fact.Object{Name: "x"}},
+		{Kind: fact.Counted, Books: books},
+		{Kind: fact.Skipped, Queue: 300, Seq: 130},
+		{Kind: fact.Enqueued, Queue: 300, Seq: 11, At: 1234567890123, Entry: queue.Entry{
 			Index: 9, Offset: 10, Size: 20, BodyBytes: 5, Flags: queue.Persistent,
 		}},
-		{Kind: Returned, Queue: 300, Seq: 11, At: 1234567890123},
-		{Kind: Resumed, Queue: 300, Seq: 11},
-		{Kind: Held, Queue: 300, Seq: 11, Cause: LostRefused, History: storage.Ref{Log: testLog, Index: 8, Offset: 7, Size: 6}, Took: []QueueID{1, 300}},
-		{Kind: Kept, Queue: 300, Seq: 11},
-		{Kind: Tallied, Queue: 300, Seq: 11, N: 200},
-		{Kind: Noted, Object: &Object{Name: "x"}, Entry: queue.Entry{Index: 8, Offset: 7, Size: 6}, History: storage.Ref{Log: testLog, Index: 5, Offset: 4, Size: 3}},
-		{Kind: Configured, Object: &Object{Arguments: amqp.Table{{Name: "hops-max", Value: amqp.Int64(16)}}}},
-		{Kind: Deferred, Queue: 300, Seq: 11, At: 1234567890124},
-		{Kind: Keyed, Queue: 300, Seq: 11, N: 0xfedcba9876543210},
-		{Kind: Ended, Queue: 300, Seq: 11, N: 1, Cause: Fired},
-		{Kind: Ended, Queue: 300, Seq: 12, N: 1, Cause: Unscheduled},
-		{Kind: Matched, Queue: 300, Object: &Object{}, Policy: &Policy{Name: "p", Operator: true}},
-		{Kind: Matched, Object: &Object{Name: "x"}, Policy: &Policy{Name: "p"}},
-		{Kind: Stored, Bytes: goldenRecord()},
-		{Kind: Remembered, Bytes: goldenHistory()},
-		{Kind: Paged, Queue: 300, Seq: 256, Bytes: []byte("slot")},
-		{Kind: PendingFree, Bytes: []byte("slot")},
-		{Kind: HeldNoted, Queue: 300, Seq: 11, Cause: LostRefused, History: storage.Ref{Log: testLog},
-			Took: []QueueID{1, 300}},
-		{Kind: Used, Index: 9, Use: []storage.UseRange{{First: 3, Refs: 2, Bytes: 500}, {First: 8, Refs: 1, Bytes: 40}}},
-		{Kind: Cancellations, Queue: 300, Seq: 256, Bytes: goldenCancellations()},
-		{Kind: JobBegun, N: 7, Bytes: appendProgress(appendJobSpec(nil, goldenOrder()), goldenProgress())},
-		{Kind: JobProgressed, N: 7, Bytes: appendProgress(nil, goldenProgress())},
-		{Kind: JobForgotten, N: 7},
+		{Kind: fact.Returned, Queue: 300, Seq: 11, At: 1234567890123},
+		{Kind: fact.Resumed, Queue: 300, Seq: 11},
+		{Kind: fact.Held, Queue: 300, Seq: 11, Cause: fact.LostRefused, History: storage.Ref{Log: testLog, Index: 8, Offset: 7, Size: 6}, Took: []fact.QueueID{1, 300}},
+		{Kind: fact.Kept, Queue: 300, Seq: 11},
+		{Kind: fact.Tallied, Queue: 300, Seq: 11, N: 200},
+		{Kind: fact.Noted, Object: &fact.Object{Name: "x"}, Entry: queue.Entry{Index: 8, Offset: 7, Size: 6}, History: storage.Ref{Log: testLog, Index: 5, Offset: 4, Size: 3}},
+		{Kind: fact.Configured, Object: &fact.Object{Arguments: amqp.Table{{Name: "hops-max", Value: amqp.Int64(16)}}}},
+		{Kind: fact.Deferred, Queue: 300, Seq: 11, At: 1234567890124},
+		{Kind: fact.Keyed, Queue: 300, Seq: 11, N: 0xfedcba9876543210},
+		{Kind: fact.Ended, Queue: 300, Seq: 11, N: 1, Cause: fact.Fired},
+		{Kind: fact.Ended, Queue: 300, Seq: 12, N: 1, Cause: fact.Unscheduled},
+		{Kind: fact.Matched, Queue: 300, Object: &fact.Object{}, Policy: &Policy{Name: "p", Operator: true}},
+		{Kind: fact.Matched, Object: &fact.Object{Name: "x"}, Policy: &Policy{Name: "p"}},
+		{Kind: fact.Stored, Bytes: goldenRecord()},
+		{Kind: fact.Remembered, Bytes: goldenHistory()},
+		{Kind: fact.Paged, Queue: 300, Seq: 256, Bytes: []byte("slot")},
+		{Kind: fact.PendingFree, Bytes: []byte("slot")},
+		{Kind: fact.HeldNoted, Queue: 300, Seq: 11, Cause: fact.LostRefused, History: storage.Ref{Log: testLog},
+			Took: []fact.QueueID{1, 300}},
+		{Kind: fact.Used, Index: 9, Use: []storage.UseRange{{First: 3, Refs: 2, Bytes: 500}, {First: 8, Refs: 1, Bytes: 40}}},
+		{Kind: fact.Cancellations, Queue: 300, Seq: 256, Bytes: goldenCancellations()},
+		{Kind: fact.JobBegun, N: 7, Bytes: appendProgress(appendJobSpec(nil, goldenOrder()), goldenProgress())},
+		{Kind: fact.JobProgressed, N: 7, Bytes: appendProgress(nil, goldenProgress())},
+		{Kind: fact.JobForgotten, N: 7},
 		staged(3, txStep{record: storage.Ref{Log: testLog, Index: 8, Offset: 7, Size: 6}}),
 		staged(3, txStep{kind: Nack, flag: true, runs: []run{{queue: 300, seq: 11, n: 2}}}),
-		staged(4, txStep{targets: []QueueID{1, 300}, record: storage.Ref{Log: testLog, Index: 8, Offset: 7, Size: 6}}),
-		{Kind: TxCommitted, N: 3},
-		{Kind: TxApplied, N: 3, Seq: 2},
-		{Kind: TxReached, N: 4, Seq: 1},
-		{Kind: TxDropped, N: 4},
-		{Kind: Ruled, N: 1},
-		{Kind: Ruled, Queue: 300},
-		{Kind: Orphaned, N: 1, Object: &Object{Name: "x"}},
-		{Kind: Orphaned, Object: &Object{}},
+		staged(4, txStep{targets: []fact.QueueID{1, 300}, record: storage.Ref{Log: testLog, Index: 8, Offset: 7, Size: 6}}),
+		{Kind: fact.TxCommitted, N: 3},
+		{Kind: fact.TxApplied, N: 3, Seq: 2},
+		{Kind: fact.TxReached, N: 4, Seq: 1},
+		{Kind: fact.TxDropped, N: 4},
+		{Kind: fact.Ruled, N: 1},
+		{Kind: fact.Ruled, Queue: 300},
+		{Kind: fact.Orphaned, N: 1, Object: &fact.Object{Name: "x"}},
+		{Kind: fact.Orphaned, Object: &fact.Object{}},
 	}
 }
 
-func staged(n uint64, x txStep) Fact { return Fact{Kind: TxStaged, N: n, Bytes: appendStep(nil, &x)} }
+func staged(n uint64, x txStep) fact.Fact {
+	return fact.Fact{Kind: fact.TxStaged, N: n, Bytes: appendStep(nil, &x)}
+}
 
 func goldenOrder() *JobSpec {
 	return &JobSpec{
@@ -119,32 +122,32 @@ func goldenCancellations() []byte {
 }
 
 // goldenBytes is a fact as it is in a batch.
-func goldenBytes(f *Fact) []byte {
-	if f.Kind == Stored || f.Kind == Remembered {
+func goldenBytes(f *fact.Fact) []byte {
+	if f.Kind == fact.Stored || f.Kind == fact.Remembered {
 		return append(binary.BigEndian.AppendUint32([]byte{byte(f.Kind)}, uint32(len(f.Bytes))), f.Bytes...)
 	}
-	return appendFact(nil, f, 9)
+	return fact.Append(nil, f, 9)
 }
 
 // loggedFacts is what of goldenFacts can be in a batch of the log.
-func loggedFacts() []Fact {
-	return slices.DeleteFunc(goldenFacts(), func(f Fact) bool { return f.Kind.forCheckpoints() })
+func loggedFacts() []fact.Fact {
+	return slices.DeleteFunc(goldenFacts(), func(f fact.Fact) bool { return f.Kind.ForCheckpoints() })
 }
 
 func goldenRecord() []byte {
-	return appendRecord(nil, &content{
-		exchange: []byte("x"), key: []byte("k"), cc: [][]byte{[]byte("c1"), []byte("c2")}, bcc: [][]byte{[]byte("b")},
-		properties: properties(amqp.Persistent, nil), body: []byte("body"),
+	return fact.AppendRecord(nil, &fact.Record{
+		Exchange: []byte("x"), Key: []byte("k"), CC: [][]byte{[]byte("c1"), []byte("c2")}, BCC: [][]byte{[]byte("b")},
+		Properties: properties(amqp.Persistent, nil), Body: []byte("body"),
 	})
 }
 
 func goldenHistory() []byte {
-	return appendHistory(nil, &History{
+	return fact.AppendHistory(nil, &fact.History{
 		Exchange: "dlx", Keys: []string{"k1", "k2"}, Share: 2,
-		First: Origin{Expired, "q1", "x"}, Last: Origin{Rejected, "q2", "dlx"},
-		Deaths: []Death{
-			{Queue: "q2", Reason: Rejected, Count: 300, Time: 1234567890, Exchange: "dlx", Keys: []string{"k1"}},
-			{Queue: "q1", Reason: Expired, Count: 1, Time: -1, Exchange: "x", Keys: []string{"k", "c1"}, HadTTL: true, Expiration: "100"},
+		First: fact.Origin{Reason: fact.Expired, Queue: "q1", Exchange: "x"}, Last: fact.Origin{Reason: fact.Rejected, Queue: "q2", Exchange: "dlx"},
+		Deaths: []fact.Death{
+			{Queue: "q2", Reason: fact.Rejected, Count: 300, Time: 1234567890, Exchange: "dlx", Keys: []string{"k1"}},
+			{Queue: "q1", Reason: fact.Expired, Count: 1, Time: -1, Exchange: "x", Keys: []string{"k", "c1"}, HadTTL: true, Expiration: "100"},
 		},
 	})
 }
@@ -161,14 +164,14 @@ func TestGoldenBytes(t *testing.T) {
 	for _, f := range goldenFacts() {
 		b := goldenBytes(&f)
 		fmt.Fprintf(&got, "fact %d %s\n", f.Kind, hex.EncodeToString(b))
-		r := decoder{rest: b}
-		back, err := parseFact(&r, testLog, 9)
-		if err != nil || r.err != nil || len(r.rest) > 0 {
-			t.Errorf("fact %d: %v, %v, %d octets are left", f.Kind, err, r.err, len(r.rest))
+		r := fact.Decoder{Rest: b}
+		back, err := fact.Parse(&r, testLog, 9)
+		if err != nil || r.Err != nil || len(r.Rest) > 0 {
+			t.Errorf("fact %d: %v, %v, %d octets are left", f.Kind, err, r.Err, len(r.Rest))
 		}
 		want := f
 		want.Durable = true
-		if f.Kind == PolicyCleared || f.Kind == PolicySet || f.Object != nil || f.Books != nil {
+		if f.Kind == fact.PolicyCleared || f.Kind == fact.PolicySet || f.Object != nil || f.Books != nil {
 			continue // compared by their bytes below
 		}
 		if !reflect.DeepEqual(back, want) {
@@ -185,7 +188,7 @@ func TestGoldenBytes(t *testing.T) {
 			continue
 		}
 		raw, _ := hex.DecodeString(words[2])
-		f, err := parseFact(&decoder{rest: raw}, testLog, 9)
+		f, err := fact.Parse(&fact.Decoder{Rest: raw}, testLog, 9)
 		if err != nil {
 			t.Errorf("%s: %v", l, err)
 			continue
@@ -205,8 +208,8 @@ func TestEachFactHasItsSample(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := 0
-	for k := 1; k < int(PutOff); k++ {
-		_, err := parseFact(&decoder{rest: []byte{byte(k)}}, testLog, 9)
+	for k := 1; k < int(fact.PutOff); k++ {
+		_, err := fact.Parse(&fact.Decoder{Rest: []byte{byte(k)}}, testLog, 9)
 		if err != nil && strings.HasPrefix(err.Error(), "unknown fact ") {
 			continue
 		}
@@ -215,7 +218,7 @@ func TestEachFactHasItsSample(t *testing.T) {
 			t.Errorf("fact %d has no sample", k)
 		}
 	}
-	if known < int(Matched) {
+	if known < int(fact.Matched) {
 		t.Errorf("%d kinds of facts are known", known)
 	}
 }
@@ -229,8 +232,8 @@ func TestRecordsInABatch(t *testing.T) {
 	}
 	must(t, w, Command{Kind: DeclareQueue, Channel: 1, Definition: &Definition{Name: "q", Durable: true}})
 	must(t, w, publishTo("q", amqp.Persistent, "body"))
-	facts, err := Facts(testLog, 2, w.log.batches[1])
-	if err != nil || len(facts) != 2 || facts[0].Kind != Stored || facts[1].Kind != Enqueued {
+	facts, err := fact.All(testLog, 2, w.log.batches[1])
+	if err != nil || len(facts) != 2 || facts[0].Kind != fact.Stored || facts[1].Kind != fact.Enqueued {
 		t.Fatalf("batch 2 is %+v, %v", facts, err)
 	}
 	if got := w.log.Record(facts[1].Entry.Ref(testLog)); !bytes.Equal(got, facts[0].Bytes) {
@@ -242,7 +245,7 @@ func TestRecordsInABatch(t *testing.T) {
 // batch that is no sequence of facts, and what nobody ever wrote, must be an error.
 func TestDamagedBatches(t *testing.T) {
 	t.Parallel()
-	batch := []byte{formatVersion, 1}
+	batch := []byte{fact.FormatVersion, 1}
 	ends := map[int]bool{2: true}
 	facts := loggedFacts()
 	facts[7].Seq &= 1<<56 - 1 // the queue has one lane
@@ -261,25 +264,25 @@ func TestDamagedBatches(t *testing.T) {
 	}
 	for name, b := range map[string][]byte{
 		"nothing":        {},
-		"another format": {formatVersion + 1, 1},
-		"unknown fact":   {formatVersion, 1, 99},
-		"unknown cause":  {formatVersion, 1, byte(Ended), causes, 1, 1, 1},
-		"a huge count":   {formatVersion, 1, byte(Stored), 0xff, 0xff, 0xff, 0xff},
-		"a lane too many": appendFact(appendFact([]byte{formatVersion, 1}, &facts[1], 9),
-			&Fact{Kind: Enqueued, Queue: 300, Seq: 1 << 56, Entry: queue.Entry{Flags: queue.Persistent}}, 9),
-		"a queue twice": appendFact(appendFact([]byte{formatVersion, 1}, &facts[1], 9), &facts[1], 9),
-		"a number twice": appendFact(appendFact(appendFact([]byte{formatVersion, 1}, &facts[1], 9),
+		"another format": {fact.FormatVersion + 1, 1},
+		"unknown fact":   {fact.FormatVersion, 1, 99},
+		"unknown cause":  {fact.FormatVersion, 1, byte(fact.Ended), fact.Causes, 1, 1, 1},
+		"a huge count":   {fact.FormatVersion, 1, byte(fact.Stored), 0xff, 0xff, 0xff, 0xff},
+		"a lane too many": fact.Append(fact.Append([]byte{fact.FormatVersion, 1}, &facts[1], 9),
+			&fact.Fact{Kind: fact.Enqueued, Queue: 300, Seq: 1 << 56, Entry: queue.Entry{Flags: queue.Persistent}}, 9),
+		"a queue twice": fact.Append(fact.Append([]byte{fact.FormatVersion, 1}, &facts[1], 9), &facts[1], 9),
+		"a number twice": fact.Append(fact.Append(fact.Append([]byte{fact.FormatVersion, 1}, &facts[1], 9),
 			&facts[6], 9), &facts[6], 9),
 	} {
 		if err := fold(b); err == nil {
 			t.Errorf("%s was folded", name)
 		}
 	}
-	if _, err := parseHistory(goldenHistory()[:20]); !errors.Is(err, errTruncated) {
+	if _, err := fact.ParseHistory(goldenHistory()[:20]); !errors.Is(err, fact.ErrTruncated) {
 		t.Errorf("half a history: %v", err)
 	}
 	for n := range 12 {
-		if _, err := parseRecord(goldenRecord()[:n]); err == nil {
+		if _, err := fact.ParseRecord(goldenRecord()[:n]); err == nil {
 			t.Errorf("%d octets passed for a record", n)
 		}
 	}
@@ -288,30 +291,30 @@ func TestDamagedBatches(t *testing.T) {
 // If this fails, a letter whose publisher told of four thousand million redrives is taken by the same job again and
 // again.
 func TestLettersSentBackVeryOften(t *testing.T) {
-	h := History{Redrive: RedriveMark{Times: math.MaxUint32}.again(7)}
-	read, err := parseHistory(appendHistory(nil, &h))
-	if err != nil || read.Redrive != (RedriveMark{Times: math.MaxUint32, Job: 7}) {
+	h := fact.History{Redrive: fact.RedriveMark{Times: math.MaxUint32}.Again(7)}
+	read, err := fact.ParseHistory(fact.AppendHistory(nil, &h))
+	if err != nil || read.Redrive != (fact.RedriveMark{Times: math.MaxUint32, Job: 7}) {
 		t.Errorf("it was read back as %+v, %v", read.Redrive, err)
 	}
 }
 
 // FuzzFold finds batches that make the machine panic or hang.
 func FuzzFold(f *testing.F) {
-	batch := []byte{formatVersion, 1}
-	for _, fact := range goldenFacts() {
-		f.Add(append([]byte{formatVersion, 1}, goldenBytes(&fact)...))
+	batch := []byte{fact.FormatVersion, 1}
+	for _, one := range goldenFacts() {
+		f.Add(append([]byte{fact.FormatVersion, 1}, goldenBytes(&one)...))
 	}
-	for _, fact := range loggedFacts() {
-		batch = append(batch, goldenBytes(&fact)...)
+	for _, one := range loggedFacts() {
+		batch = append(batch, goldenBytes(&one)...)
 	}
 	f.Add(batch)
 	f.Add(bytes.Replace(batch, []byte("x-message-ttl"), []byte("x-max-priorit"), 1))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r := decoder{rest: b}
-		r.byte()
-		r.uint()
-		for len(r.rest) > 0 && r.err == nil {
-			x, err := parseFact(&r, testLog, 9)
+		r := fact.Decoder{Rest: b}
+		r.Byte()
+		r.Uint()
+		for len(r.Rest) > 0 && r.Err == nil {
+			x, err := fact.Parse(&r, testLog, 9)
 			if uint64(x.Seq)&(1<<56-1) > 1<<20 {
 				return // a hole in the numbers costs memory by its size
 			}
@@ -319,7 +322,7 @@ func FuzzFold(f *testing.F) {
 				break
 			}
 		}
-		_, err := Facts(testLog, 9, b)
+		_, err := fact.All(testLog, 9, b)
 		pages := newPages() // a snapshot names what it wrote there
 		v := New("/", testLog, testRecords{}, pages)
 		if folded := v.Fold(9, b); err != nil && folded == nil {
@@ -327,7 +330,7 @@ func FuzzFold(f *testing.F) {
 		} else if folded != nil {
 			return
 		}
-		if err := v.Check(); err != nil && !bytes.Contains(b, []byte{byte(Counted)}) {
+		if err := v.Check(); err != nil && !bytes.Contains(b, []byte{byte(fact.Counted)}) {
 			t.Fatal(err)
 		}
 		if err := New("/", testLog, testRecords{}, pages).Fold(0, v.snapshot()); err != nil {
@@ -339,18 +342,18 @@ func FuzzFold(f *testing.F) {
 // FuzzRecord finds records and histories whose rendering panics, or that do not come back as they were.
 func FuzzRecord(f *testing.F) {
 	f.Add(goldenRecord(), goldenHistory(), uint32(1))
-	f.Add(appendRecord(nil, &content{properties: properties(1, amqp.Table{{Name: "h", Value: amqp.Int32(1)}})}), []byte{}, uint32(0))
+	f.Add(fact.AppendRecord(nil, &fact.Record{Properties: properties(1, amqp.Table{{Name: "h", Value: amqp.Int32(1)}})}), []byte{}, uint32(0))
 	f.Fuzz(func(t *testing.T, record, history []byte, returns uint32) {
-		c, err := parseRecord(record)
+		c, err := fact.ParseRecord(record)
 		if err == nil && record[0] < 2 {
-			again, err := parseRecord(appendRecord(nil, &c))
+			again, err := fact.ParseRecord(fact.AppendRecord(nil, &c))
 			if err != nil || !reflect.DeepEqual(again, c) {
 				t.Fatalf("%+v came back as %+v, %v", c, again, err)
 			}
 		}
-		h, failed := parseHistory(history)
+		h, failed := fact.ParseHistory(history)
 		if failed == nil {
-			again, err := parseHistory(appendHistory(nil, &h))
+			again, err := fact.ParseHistory(fact.AppendHistory(nil, &h))
 			if err != nil || !reflect.DeepEqual(again, h) {
 				t.Fatalf("%+v came back as %+v, %v", h, again, err)
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // With at-least-once, a dead letter that not all its targets can take stays in its queue, held: it died, its death is
@@ -18,9 +19,9 @@ import (
 
 // heldLetter is what is known of a held letter beside its history.
 type heldLetter struct {
-	cause Cause
-	took  []QueueID // the targets that have it
-	tried uint32    // the way of its queue when it was tried last
+	cause fact.Cause
+	took  []fact.QueueID // the targets that have it
+	tried uint32         // the way of its queue when it was tried last
 
 	since deadline.Instant // or since the vhost was opened
 
@@ -33,20 +34,20 @@ type letterRoute struct {
 	number    uint32 // another one each time that it may have changed
 	version   uint64 // of the topology
 	dlx, dlrk string
-	ids       []QueueID
+	ids       []fact.QueueID
 	known     bool
 }
 
 // letterAt is the place of a held letter.
 type letterAt struct {
-	queue QueueID
+	queue fact.QueueID
 	seq   queue.Seq
 }
 
 // holding is the vhost's account of held letters.
 type holding struct {
-	letters []letterAt             // in the order in which they were held; some may be gone
-	blocked map[QueueID][]letterAt // by the full target that they wait for; likewise
+	letters []letterAt                  // in the order in which they were held; some may be gone
+	blocked map[fact.QueueID][]letterAt // by the full target that they wait for; likewise
 
 	swept     uint64           // version of the topology at the last sweep
 	next      int              // of letters, in a sweep under way; 0: none is
@@ -69,8 +70,8 @@ func (h *holding) all() []letterAt {
 // holdLetter makes a dead message a held letter, or notes what has changed about one.
 func (s *step) holdLetter(q *queueState, seq queue.Seq, m *message, p passage) {
 	e := q.messages.Entry(seq)
-	f := Fact{
-		Kind: Held, Queue: q.id, Seq: seq, Durable: e.Flags&queue.Persistent != 0, Cause: p.missing, Took: p.took,
+	f := fact.Fact{
+		Kind: fact.Held, Queue: q.id, Seq: seq, Durable: e.Flags&queue.Persistent != 0, Cause: p.missing, Took: p.took,
 	}
 	if e.State == queue.Held {
 		f.History = q.messages.Side(seq).History
@@ -80,7 +81,7 @@ func (s *step) holdLetter(q *queueState, seq queue.Seq, m *message, p passage) {
 	}
 	s.emit(&f)
 	s.markDirty(q, 0)
-	if p.missing == Moved {
+	if p.missing == fact.Moved {
 		s.goesOnTo(q, seq)
 		return
 	}
@@ -91,14 +92,14 @@ func (s *step) holdLetter(q *queueState, seq queue.Seq, m *message, p passage) {
 }
 
 // await notes which full queues a letter waits for.
-func (v *VHost) await(q *queueState, seq queue.Seq, full []QueueID) {
+func (v *VHost) await(q *queueState, seq queue.Seq, full []fact.QueueID) {
 	for _, t := range full {
 		v.holding.blocked[t] = append(v.holding.blocked[t], letterAt{q.id, seq})
 	}
 }
 
 // foldHeld folds Held.
-func (v *VHost) foldHeld(q *queueState, s queue.Seq, e *queue.Entry, f *Fact) {
+func (v *VHost) foldHeld(q *queueState, s queue.Seq, e *queue.Entry, f *fact.Fact) {
 	q.messages.Touch()
 	side := q.messages.Side(s)
 	durable := e.Flags&queue.Persistent != 0
@@ -127,7 +128,7 @@ func (v *VHost) foldHeld(q *queueState, s queue.Seq, e *queue.Entry, f *Fact) {
 }
 
 // noteHeld notes a letter that is held from now on.
-func (v *VHost) noteHeld(q *queueState, s queue.Seq, cause Cause, took []QueueID, durable bool) {
+func (v *VHost) noteHeld(q *queueState, s queue.Seq, cause fact.Cause, took []fact.QueueID, durable bool) {
 	if q.held == nil {
 		q.held = map[queue.Seq]heldLetter{}
 	}
@@ -138,17 +139,17 @@ func (v *VHost) noteHeld(q *queueState, s queue.Seq, cause Cause, took []QueueID
 }
 
 // retry tries a held letter again: with only, just for that target.
-func (s *step) retry(q *queueState, seq queue.Seq, only QueueID, depth int) {
+func (s *step) retry(q *queueState, seq queue.Seq, only fact.QueueID, depth int) {
 	was := q.held[seq]
-	if only != 0 && was.cause == Moved {
+	if only != 0 && was.cause == fact.Moved {
 		return // it comes there by itself
 	}
 	m := s.loadMessage(q, seq)
 	p := s.routeDeadLetter(q, &m, attempt{
-		depth: depth, holds: was.cause != Moved || q.settings.AtLeastOnce, parts: true, turn: s.firstOfWide(q, seq),
+		depth: depth, holds: was.cause != fact.Moved || q.settings.AtLeastOnce, parts: true, turn: s.firstOfWide(q, seq),
 		again: true, had: was.took, only: only,
 	})
-	if p.missing != 0 && p.missing != Moved {
+	if p.missing != 0 && p.missing != fact.Moved {
 		q.counters().Retried[waitKind(p.missing)]++
 	}
 	switch {
@@ -191,21 +192,21 @@ func (v *VHost) letterRouteOf(q *queueState) *letterRoute {
 // believed only if the letter was tried since its way was made: it may be one to which it would come in a cycle.
 func (s *step) stuck(q *queueState, seq queue.Seq, e *queue.Entry) bool {
 	x, w := q.held[seq], s.letterRouteOf(q)
-	p := passage{took: x.took, missing: LostExchange}
+	p := passage{took: x.took, missing: fact.LostExchange}
 	switch {
-	case x.cause == Moved: // it goes on by itself
+	case x.cause == fact.Moved: // it goes on by itself
 		return true
-	case (x.cause == LostCycle || x.cause == LostHops) && x.tried == w.number: // its history says so, and does not change
+	case (x.cause == fact.LostCycle || x.cause == fact.LostHops) && x.tried == w.number: // its history says so, and does not change
 		return true
 	case !q.settings.HasDLX || s.topo.Exchange(w.dlx) == nil:
 	case !w.known:
 		return false
 	case len(w.ids) == 0:
-		if p.missing = LostRoute; len(x.took) > 0 {
+		if p.missing = fact.LostRoute; len(x.took) > 0 {
 			return false
 		}
 	default:
-		p.missing = LostRefused
+		p.missing = fact.LostRefused
 		for _, id := range w.ids {
 			if slices.Contains(x.took, id) {
 				continue

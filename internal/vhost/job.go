@@ -7,6 +7,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // Rights tell what the users of jobs may do now. A job is decided by them and not by those of when it began. They are
@@ -18,14 +19,11 @@ type Rights interface {
 	Letter(o *JobSpec, x *Seen) (sees, may bool)
 }
 
-// JobID numbers the jobs of a virtual host, from 1. 0 is none.
-type JobID uint64
-
 // A Job sends letters back, or discards them: many, one after the other, at its pace. It is durable state: what it has
 // done is in the log together with the letters that it moved, so that a restart goes on where it was, and no letter
 // goes twice. Source: ours, decision 16.
 type Job struct {
-	ID JobID
+	ID fact.JobID
 	JobSpec
 	Progress
 }
@@ -196,10 +194,10 @@ func (j *job) shown() Job {
 // jobs are those of a vhost, by number.
 type jobs struct {
 	all  []*job
-	last JobID
+	last fact.JobID
 }
 
-func (x *jobs) find(id JobID) *job {
+func (x *jobs) find(id fact.JobID) *job {
 	for _, j := range x.all {
 		if j.ID == id {
 			return j
@@ -245,9 +243,9 @@ func (o *JobSpec) check() *amqp.Error {
 // An order as bytes: flags(1) flags(1) way(1), texts, numbers, IDs. Strings have their length before them, numbers are
 // uvarints.
 func appendJobSpec(b []byte, o *JobSpec) []byte {
-	b = append(b, bits(o.Discard, o.Source.Lost, o.Newest, o.Keys, o.Ramp), bits(o.StopNoConsumer, o.StripDeaths, o.DropExpiration), byte(o.Target))
+	b = append(b, fact.Bits(o.Discard, o.Source.Lost, o.Newest, o.Keys, o.Ramp), fact.Bits(o.StopNoConsumer, o.StripDeaths, o.DropExpiration), byte(o.Target))
 	for _, text := range []string{o.User, o.Source.Queue, o.Filter, o.Exchange, o.Key, o.Queue} {
-		b = appendText(b, text)
+		b = fact.AppendText(b, text)
 	}
 	for _, n := range []uint64{o.Max, o.Rate, o.Canary, o.Watch, o.StopPercent} {
 		b = binary.AppendUvarint(b, n)
@@ -255,16 +253,16 @@ func appendJobSpec(b []byte, o *JobSpec) []byte {
 	return appendNumbers(b, o.IDs)
 }
 
-func readJobSpec(r *decoder) (o JobSpec) {
-	one, two := r.byte(), r.byte()
+func readJobSpec(r *fact.Decoder) (o JobSpec) {
+	one, two := r.Byte(), r.Byte()
 	o.Discard, o.Source.Lost, o.Newest, o.Keys, o.Ramp = one&1 != 0, one&2 != 0, one&4 != 0, one&8 != 0, one&16 != 0
 	o.StopNoConsumer, o.StripDeaths, o.DropExpiration = two&1 != 0, two&2 != 0, two&4 != 0
-	o.Target = Target(r.byte())
+	o.Target = Target(r.Byte())
 	for _, to := range []*string{&o.User, &o.Source.Queue, &o.Filter, &o.Exchange, &o.Key, &o.Queue} {
-		*to = r.text()
+		*to = r.Text()
 	}
 	for _, to := range []*uint64{&o.Max, &o.Rate, &o.Canary, &o.Watch, &o.StopPercent} {
-		*to = r.uint()
+		*to = r.Uint()
 	}
 	o.IDs = readNumbers(r)
 	return o
@@ -272,8 +270,8 @@ func readJobSpec(r *decoder) (o JobSpec) {
 
 // Progress as bytes: state(1) finished(1) note, numbers, refusals, bounds.
 func appendProgress(b []byte, p *Progress) []byte {
-	b = append(b, byte(p.State), bits(p.Finished))
-	b = appendText(b, p.Note)
+	b = append(b, byte(p.State), fact.Bits(p.Finished))
+	b = fact.AppendText(b, p.Note)
 	for _, n := range []uint64{uint64(p.Begun), uint64(p.Ended), p.Cursor, p.Total, p.Looked, p.Moved, p.CameBack, p.Rate, p.Quota, uint64(p.Until), p.BaseSent, p.BaseBack, p.MidSent, p.MidBack} {
 		b = binary.AppendUvarint(b, n)
 	}
@@ -281,12 +279,12 @@ func appendProgress(b []byte, p *Progress) []byte {
 	return appendNumbers(b, p.Bounds)
 }
 
-func readProgress(r *decoder) (p Progress) {
-	p.State, p.Finished = JobState(r.byte()), r.byte() != 0
-	p.Note = r.text()
+func readProgress(r *fact.Decoder) (p Progress) {
+	p.State, p.Finished = JobState(r.Byte()), r.Byte() != 0
+	p.Note = r.Text()
 	var begun, ended, until uint64
 	for _, to := range []*uint64{&begun, &ended, &p.Cursor, &p.Total, &p.Looked, &p.Moved, &p.CameBack, &p.Rate, &p.Quota, &until, &p.BaseSent, &p.BaseBack, &p.MidSent, &p.MidBack} {
-		*to = r.uint()
+		*to = r.Uint()
 	}
 	p.Begun, p.Ended, p.Until = deadline.Instant(begun), deadline.Instant(ended), deadline.Instant(until)
 	copy(p.Refused[:], readNumbers(r))
@@ -302,17 +300,17 @@ func appendNumbers(b []byte, all []uint64) []byte {
 	return b
 }
 
-func readNumbers(r *decoder) (all []uint64) {
-	for n := r.uint(); n > 0 && r.err == nil; n-- {
-		all = append(all, r.uint())
+func readNumbers(r *fact.Decoder) (all []uint64) {
+	for n := r.Uint(); n > 0 && r.Err == nil; n-- {
+		all = append(all, r.Uint())
 	}
 	return all
 }
 
 // begun folds the beginning of a job.
-func (v *VHost) begun(f *Fact) {
-	r := decoder{rest: f.Bytes}
-	j := &job{Job: Job{ID: JobID(f.N), JobSpec: readJobSpec(&r)}}
+func (v *VHost) begun(f *fact.Fact) {
+	r := fact.Decoder{Rest: f.Bytes}
+	j := &job{Job: Job{ID: fact.JobID(f.N), JobSpec: readJobSpec(&r)}}
 	j.Progress = readProgress(&r)
 	j.filter, _ = filter.Parse(j.Filter, int64(j.Begun)) // it was read before it was accepted
 	v.jobs.last = max(v.jobs.last, j.ID)
@@ -321,10 +319,10 @@ func (v *VHost) begun(f *Fact) {
 
 // JobOf reads what JobBegun and JobProgressed tell, for those who look at the log from outside; a JobProgressed has no
 // order.
-func JobOf(f *Fact) Job {
-	r := decoder{rest: f.Bytes}
-	j := Job{ID: JobID(f.N)}
-	if f.Kind == JobBegun {
+func JobOf(f *fact.Fact) Job {
+	r := fact.Decoder{Rest: f.Bytes}
+	j := Job{ID: fact.JobID(f.N)}
+	if f.Kind == fact.JobBegun {
 		j.JobSpec = readJobSpec(&r)
 	}
 	j.Progress = readProgress(&r)
@@ -332,9 +330,9 @@ func JobOf(f *Fact) Job {
 }
 
 // progressed folds how far a job has come.
-func (v *VHost) progressed(f *Fact) {
-	if j := v.jobs.find(JobID(f.N)); j != nil {
-		r := decoder{rest: f.Bytes}
+func (v *VHost) progressed(f *fact.Fact) {
+	if j := v.jobs.find(fact.JobID(f.N)); j != nil {
+		r := fact.Decoder{Rest: f.Bytes}
 		bounds := j.Bounds
 		j.Progress = readProgress(&r)
 		j.Bounds = bounds
@@ -342,7 +340,7 @@ func (v *VHost) progressed(f *Fact) {
 }
 
 // forgotten folds that a job is not remembered any more.
-func (v *VHost) forgotten(id JobID) {
+func (v *VHost) forgotten(id fact.JobID) {
 	v.jobs.last = max(v.jobs.last, id)
 	for i, j := range v.jobs.all {
 		if j.ID == id {
@@ -358,10 +356,10 @@ func (v *VHost) forgotten(id JobID) {
 // appendJobs adds the facts about all jobs.
 func (v *VHost) appendJobs(b []byte) []byte {
 	if v.jobs.last > 0 { // its number is not given again
-		b = appendFact(b, &Fact{Kind: JobForgotten, N: uint64(v.jobs.last)}, 0)
+		b = fact.Append(b, &fact.Fact{Kind: fact.JobForgotten, N: uint64(v.jobs.last)}, 0)
 	}
 	for _, j := range v.jobs.all {
-		b = appendFact(b, &Fact{Kind: JobBegun, N: uint64(j.ID), Bytes: appendProgress(appendJobSpec(nil, &j.JobSpec), &j.Progress)}, 0)
+		b = fact.Append(b, &fact.Fact{Kind: fact.JobBegun, N: uint64(j.ID), Bytes: appendProgress(appendJobSpec(nil, &j.JobSpec), &j.Progress)}, 0)
 	}
 	return b
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // ways are the words for where letters go; EXCHANGE:KEY is elsewhere, EXCHANGE: with their own keys.
@@ -59,7 +61,7 @@ func (l *line) order() (o *JobSpec, err error) {
 // jobChange reads ID ACTION.
 func (l *line) jobChange() (*JobChange, error) {
 	id, err := strconv.ParseUint(l.operand(0), 10, 64)
-	x := &JobChange{Job: JobID(id)}
+	x := &JobChange{Job: fact.JobID(id)}
 	x.Action = map[string]JobAction{"pause": JobPause, "resume": JobResume, "cancel": JobCancel, "rate": JobRate, "forget": JobForget}[l.operand(1)]
 	if rate := l.operand(2); rate != "" && err == nil {
 		x.Rate, err = strconv.ParseUint(rate, 10, 64)
@@ -104,13 +106,13 @@ func (sc *scenario) showJobs() {
 }
 
 // jobFact renders a fact about a job.
-func jobFact(f *Fact) string {
-	r := decoder{rest: f.Bytes}
+func jobFact(f *fact.Fact) string {
+	r := fact.Decoder{Rest: f.Bytes}
 	switch f.Kind {
-	case JobBegun:
+	case fact.JobBegun:
 		o := readJobSpec(&r)
 		return fmt.Sprintf("job %d begun by %s", f.N, o.User)
-	case JobForgotten:
+	case fact.JobForgotten:
 		return fmt.Sprintf("job %d forgotten", f.N)
 	}
 	p := readProgress(&r)

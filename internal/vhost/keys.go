@@ -9,6 +9,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // KeyHeader names a scheduled message for its publisher: a later one with the same key, in the same exchange, takes its
@@ -132,7 +133,7 @@ func (v *VHost) underKey(q *queueState, key string) (seq queue.Seq, outcome stri
 // giveKey gives the newest message of a schedule its key. What had that key is cancelled.
 func (s *step) giveKey(q *queueState, seq queue.Seq, key string) {
 	old, taken := s.keyed(q, key)
-	s.emit(&Fact{Kind: Keyed, Durable: true, Queue: q.id, Seq: seq, N: hashOf(key)})
+	s.emit(&fact.Fact{Kind: fact.Keyed, Durable: true, Queue: q.id, Seq: seq, N: hashOf(key)})
 	if taken {
 		s.cancelOne(q, old)
 	}

@@ -72,10 +72,6 @@ const (
 	// over its limit goes on with the next tick from half of it. First moves do not count: a settlement of many may end
 	// any number of deliveries.
 	movesMax = 1 << 14
-	// lettersMax is how many letters one message, if its keys are short, may become between two rejections, where each
-	// hop goes to several queues that pass it on by themselves: without it, n full queues whose dead-letter exchange
-	// leads to all of them would make n! of one message.
-	lettersMax = 1 << 14
 	// lossesMax is how many losses are kept for a log that does not look.
 	lossesMax = 64
 	// volatileChunkBytes is the size of a piece of memory for transient records: few pieces, no copying when

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/lint"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // toldSteps are the steps of one event, each in a line behind the number of the one that it follows.
@@ -231,7 +232,7 @@ func whereabouts(v vhost.Reader) map[string]int {
 		n["held"] += q.Held
 		held, _ := v.HeldLetters(q.Name, 0, q.Held, math.MaxInt64)
 		for _, x := range held {
-			if x.Cause == vhost.LostCycle {
+			if x.Cause == fact.LostCycle {
 				n["held:cycle"]++
 			}
 		}

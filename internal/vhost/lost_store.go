@@ -8,6 +8,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // The lost store keeps the vhost's lost letters: dead letters that RabbitMQ would drop without a trace. It is the queue
@@ -17,18 +18,18 @@ import (
 //	info = history cause at target
 //
 // Source: ours, decision 7.
-const lostID QueueID = 0
+const lostID fact.QueueID = 0
 
 // lostInfo is what the lost store knows of a letter.
 type lostInfo struct {
-	cause  Cause
+	cause  fact.Cause
 	at     deadline.Instant
 	target string // the queue that refused it, would have had it again, or gave it up; "" for other causes
 }
 
 func newLostStore(pool *queue.Pool) *queueState {
 	return &queueState{
-		object: Object{Durable: true, Type: "classic"}, messages: queue.NewMessages(pool, uint32(lostID), true, 0),
+		object: fact.Object{Durable: true, Type: "classic"}, messages: queue.NewMessages(pool, uint32(lostID), true, 0),
 		settings: &Settings{TTL: -1, Expires: -1, MaxLength: -1, DeliveryLimit: -1},
 	}
 }
@@ -36,22 +37,22 @@ func newLostStore(pool *queue.Pool) *queueState {
 func appendLostInfo(b []byte, x lostInfo) []byte {
 	b = append(b, byte(x.cause))
 	b = binary.AppendVarint(b, int64(x.at))
-	return appendText(b, x.target)
+	return fact.AppendText(b, x.target)
 }
 
-func parseLostInfo(p []byte) (History, lostInfo, error) {
-	r := decoder{rest: p}
-	h, err := readHistory(&r)
-	x := lostInfo{cause: Cause(r.byte()), at: deadline.Instant(r.int()), target: r.text()}
+func parseLostInfo(p []byte) (fact.History, lostInfo, error) {
+	r := fact.Decoder{Rest: p}
+	h, err := fact.ReadHistory(&r)
+	x := lostInfo{cause: fact.Cause(r.Byte()), at: deadline.Instant(r.Int()), target: r.Text()}
 	if err == nil {
-		err = r.err
+		err = r.Err
 	}
 	return h, x, err
 }
 
 // storeLost puts a copy of m, a letter of from that found no place, in the lost store, and reports whether there is
 // one.
-func (s *step) storeLost(from *queueState, m *message, cause Cause, target string) bool {
+func (s *step) storeLost(from *queueState, m *message, cause fact.Cause, target string) bool {
 	kept := s.options.LostLettersMaxBytes > 0
 	s.lose(from, cause, kept)
 	if kept {
@@ -61,18 +62,18 @@ func (s *step) storeLost(from *queueState, m *message, cause Cause, target strin
 }
 
 // putInLost makes a copy of m in the lost store, which there is.
-func (s *step) putInLost(m *message, cause Cause, target string) {
+func (s *step) putInLost(m *message, cause fact.Cause, target string) {
 	durable := m.persistent || !m.record.IsZero()
 	ref := s.recordOf(m, durable)
 	if ref.Log == storage.Volatile {
 		ref = s.volatile.alone(s.volatile.read(ref))
 		if s.out.Trace {
-			s.out.Facts = append(s.out.Facts, Fact{Kind: Stored, Bytes: s.record(ref)})
+			s.out.Facts = append(s.out.Facts, fact.Fact{Kind: fact.Stored, Bytes: s.record(ref)})
 		}
 	}
-	b := appendLostInfo(appendHistory(nil, m.history), lostInfo{cause, s.Wall, target})
-	f := Fact{Kind: Enqueued, Durable: durable, Queue: lostID, Seq: s.lost.messages.Next(0), N: uint64(m.origin(cause, target))}
-	f.History = s.store(Remembered, durable, len(b), func(to []byte) []byte { return append(to, b...) })
+	b := appendLostInfo(fact.AppendHistory(nil, m.history), lostInfo{cause, s.Wall, target})
+	f := fact.Fact{Kind: fact.Enqueued, Durable: durable, Queue: lostID, Seq: s.lost.messages.Next(0), N: uint64(m.origin(cause, target))}
+	f.History = s.store(fact.Remembered, durable, len(b), func(to []byte) []byte { return append(to, b...) })
 	f.Entry = queue.Entry{
 		Index: ref.Index, Offset: ref.Offset, Size: ref.Size, BodyBytes: ref.Size + uint32(len(b)), Priority: uint8(cause),
 		ExpireAt: s.From + deadline.Instant(s.options.LostLettersMaxAge), Flags: queue.Letter,
@@ -93,8 +94,8 @@ func (v *VHost) loser() (seq queue.Seq, ok bool) {
 
 // evict ends a letter that the lost store has no room or no time for any more.
 func (s *step) evict(seq queue.Seq) {
-	s.note(Loss{Cause: GoneShelf})
-	s.end(s.lost, seq, GoneShelf)
+	s.note(Loss{Cause: fact.GoneShelf})
+	s.end(s.lost, seq, fact.GoneShelf)
 	s.markDirty(s.lost, 0)
 }
 
@@ -122,7 +123,7 @@ func (s *step) republish(ch *channel, c *Command) *amqp.Error {
 // discard decides Discard: letters leave the lost store for good.
 func (s *step) discard(ch *channel, c *Command) *amqp.Error {
 	return s.eachSelected(ch, c, func(seq queue.Seq) string {
-		s.end(s.lost, seq, GonePurged)
+		s.end(s.lost, seq, fact.GonePurged)
 		return "discarded"
 	})
 }
@@ -156,23 +157,23 @@ func (s *step) sendOn(seq queue.Seq, to *Selection) string {
 			h.Keys = []string{to.RoutingKey}
 		}
 	}
-	h.Redrive = h.Redrive.again(0)
+	h.Redrive = h.Redrive.Again(0)
 	m.history, m.letter, m.historyVolatile = &h, storage.Ref{}, storage.Ref{}
 	targets, keepers, why := s.onward(seq, &m, to.Elsewhere)
 	switch {
 	case why != 0:
 		return why.String()
 	case len(keepers) > 0 && m.malformedDelay != nil:
-		return LostRefused.String()
+		return fact.LostRefused.String()
 	}
 	for _, q := range targets {
 		if q.refuses(&m) {
-			return LostRefused.String()
+			return fact.LostRefused.String()
 		}
 	}
 	if len(keepers) > 0 {
 		if kept, _ := s.postpone(keepers, &m); kept == nil && targets == nil {
-			return LostRefused.String()
+			return fact.LostRefused.String()
 		}
 	}
 	if len(h.Deaths) == 0 && !to.Elsewhere { // it was published, and did not die
@@ -182,8 +183,8 @@ func (s *step) sendOn(seq queue.Seq, to *Selection) string {
 		s.enqueue(q, &m)
 		s.markDirty(q, 0)
 	}
-	s.end(s.lost, seq, Redriven)
-	return Redriven.String()
+	s.end(s.lost, seq, fact.Redriven)
+	return fact.Redriven.String()
 }
 
 // onward finds where a letter of the lost store goes. The copy that one queue did not get goes to that queue alone: the
@@ -191,27 +192,27 @@ func (s *step) sendOn(seq queue.Seq, to *Selection) string {
 // now, and if it has none, or is gone, through the one that it had: what was misspelt may have been mended since.
 func (s *step) onward(
 	seq queue.Seq, m *message, elsewhere bool,
-) (targets []*queueState, keepers []*topology.Exchange, why Cause) {
+) (targets []*queueState, keepers []*topology.Exchange, why fact.Cause) {
 	if target := s.lostLetter(seq).Target; target != "" && !elsewhere {
 		q := s.queueNamed(target)
 		if q == nil {
-			return nil, nil, LostRoute
+			return nil, nil, fact.LostRoute
 		}
 		return []*queueState{q}, nil, 0
 	}
 	if q := s.queueNamed(m.history.Last.Queue); !elsewhere && q != nil && q.settings.HasDLX {
-		m.history.address(q.settings)
+		m.history.Address(q.settings)
 	}
 	x := s.topo.Exchange(m.history.Exchange)
 	if x == nil {
-		return nil, nil, LostExchange
+		return nil, nil, fact.LostExchange
 	}
 	route := s.routeLetter(x, m)
 	for _, id := range route.Queues {
 		targets = append(targets, s.queues[id])
 	}
 	if targets == nil && len(route.Delayed) == 0 {
-		return nil, nil, LostRoute
+		return nil, nil, fact.LostRoute
 	}
 	return targets, route.Delayed, 0
 }
@@ -224,7 +225,7 @@ func (s *step) routeLetter(x *topology.Exchange, m *message) topology.Route {
 		m.delay, m.malformedDelay = delayOf(headers)
 	}
 	t := topology.Message{
-		Key: []byte(h.Keys[0]), Properties: m.content.properties, Headers: headers, Extra: h.origins(s.options.Dialect), Early: m.early(), Entropy: s.entropyOf(m),
+		Key: []byte(h.Keys[0]), Properties: m.content.Properties, Headers: headers, Extra: h.Origins(s.options.Dialect), Early: m.early(), Entropy: s.entropyOf(m),
 	}
 	for _, k := range h.Keys[1:] {
 		t.More = append(t.More, []byte(k))
@@ -248,16 +249,16 @@ func (s *step) entropyOf(m *message) uint64 {
 	if r.IsZero() {
 		return s.draw()
 	}
-	return uint64(r.Index)<<32 ^ uint64(r.Offset)<<8 ^ uint64(m.history.total())
+	return uint64(r.Index)<<32 ^ uint64(r.Offset)<<8 ^ uint64(m.history.Total())
 }
 
 // LostLetter is a letter in the lost store as lists show it.
 type LostLetter struct {
 	ID         MessageID
-	Cause      Cause
+	Cause      fact.Cause
 	At         deadline.Instant // wall clock
 	Target     string           // the queue that refused it, would have had it again or gave it up, or ""
-	History    History          // Deaths is never empty; Exchange and Keys say where it was going
+	History    fact.History     // Deaths is never empty; Exchange and Keys say where it was going
 	Size       uint32           // of the record, bytes
 	Persistent bool
 }

@@ -6,22 +6,23 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // letterOf is a dead letter with so many deaths, the newest of which is of queue q0.
 func letterOf(deaths int, headers amqp.Table, returns uint32) *Delivered {
-	h := History{Exchange: "dlx", Keys: []string{"key"}, Share: 1}
+	h := fact.History{Exchange: "dlx", Keys: []string{"key"}, Share: 1}
 	for i := range deaths {
-		h.Deaths = append(h.Deaths, Death{Queue: fmt.Sprint("q", i), Reason: Rejected, Count: 1, Keys: []string{"k"}})
+		h.Deaths = append(h.Deaths, fact.Death{Queue: fmt.Sprint("q", i), Reason: fact.Rejected, Count: 1, Keys: []string{"k"}})
 	}
-	h.First = Origin{Rejected, fmt.Sprint("q", deaths-1), "first"}
-	h.Last = Origin{Rejected, "q0", "last"}
+	h.First = fact.Origin{Reason: fact.Rejected, Queue: fmt.Sprint("q", deaths-1), Exchange: "first"}
+	h.Last = fact.Origin{Reason: fact.Rejected, Queue: "q0", Exchange: "last"}
 	p := amqp.Properties{Has: amqp.FlagHeaders, Headers: headers}
 	if headers == nil {
 		p.Has = 0
 	}
-	record := appendRecord(nil, &content{properties: amqp.AppendProperties(nil, &p), body: []byte("m")})
-	return &Delivered{Record: record, History: appendHistory(nil, &h), Acquired: returns, Count: returns}
+	record := fact.AppendRecord(nil, &fact.Record{Properties: amqp.AppendProperties(nil, &p), Body: []byte("m")})
+	return &Delivered{Record: record, History: fact.AppendHistory(nil, &h), Acquired: returns, Count: returns}
 }
 
 // headersWithin renders d within limit.

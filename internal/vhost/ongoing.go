@@ -1,6 +1,9 @@
 package vhost
 
-import "github.com/bartleby-mq/bartleby/internal/deadline"
+import (
+	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
+)
 
 // A command that concerns very much is done in portions, so that no step takes long and no batch grows large: the first
 // portion at once, the others by ticks. Commands of other connections are stepped in between. The next command of the
@@ -18,7 +21,7 @@ type ongoing struct {
 // Busy reports whether a command of a connection goes on. Whoever steps commands keeps those of the connection back
 // until it does not, but for a Disconnect. A command that comes all the same is stepped behind the ongoing ones, which
 // are done at once, however long that takes.
-func (v *VHost) Busy(c ConnID) bool {
+func (v *VHost) Busy(c fact.ConnID) bool {
 	n := v.conns[c]
 	return n != nil && n.ongoing > 0
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/settings"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // setOptions decides SetOptions.
@@ -15,7 +16,7 @@ func (s *step) setOptions(c *Command) *amqp.Error {
 	if err != nil {
 		return err
 	}
-	s.changeRules(c, &Fact{Kind: Configured, Durable: true, Object: &Object{Arguments: table}})
+	s.changeRules(c, &fact.Fact{Kind: fact.Configured, Durable: true, Object: &fact.Object{Arguments: table}})
 	s.markDirty(s.lost, 0)
 	return nil
 }

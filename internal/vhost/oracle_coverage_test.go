@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 	"github.com/bartleby-mq/bartleby/internal/vhost/oracle"
 )
 
@@ -11,15 +12,15 @@ import (
 type coverage struct {
 	done    map[oracle.Kind]int // commands that were not refused
 	refused map[oracle.Kind]int // those that were
-	facts   map[FactKind]int
-	ended   map[Cause]int
+	facts   map[fact.Kind]int
+	ended   map[fact.Cause]int
 }
 
 func newCoverage() *coverage {
-	return &coverage{done: map[oracle.Kind]int{}, refused: map[oracle.Kind]int{}, facts: map[FactKind]int{}, ended: map[Cause]int{}}
+	return &coverage{done: map[oracle.Kind]int{}, refused: map[oracle.Kind]int{}, facts: map[fact.Kind]int{}, ended: map[fact.Cause]int{}}
 }
 
-func (c *coverage) note(m *oracle.Command, refused bool, facts []Fact) {
+func (c *coverage) note(m *oracle.Command, refused bool, facts []fact.Fact) {
 	if refused {
 		c.refused[m.Kind]++
 	} else {
@@ -27,7 +28,7 @@ func (c *coverage) note(m *oracle.Command, refused bool, facts []Fact) {
 	}
 	for i := range facts {
 		c.facts[facts[i].Kind]++
-		if facts[i].Kind == Ended {
+		if facts[i].Kind == fact.Ended {
 			c.ended[facts[i].Cause]++
 		}
 	}
@@ -54,8 +55,8 @@ func (c *coverage) String() string {
 		total += n
 	}
 	s := fmt.Sprintf("%d commands, refused %v; copies made %d, returned %d, resumed %d, held %d, kept %d", total, c.refused,
-		c.facts[Enqueued], c.facts[Returned], c.facts[Resumed], c.facts[Held], c.facts[Kept])
-	for k := Acked; k < causes; k++ {
+		c.facts[fact.Enqueued], c.facts[fact.Returned], c.facts[fact.Resumed], c.facts[fact.Held], c.facts[fact.Kept])
+	for k := fact.Acked; k < fact.Causes; k++ {
 		s += fmt.Sprintf(", %s %d", k, c.ended[k])
 	}
 	return s
@@ -69,12 +70,12 @@ func (c *coverage) check(t *testing.T) {
 			t.Errorf("no duel has made %q succeed", k)
 		}
 	}
-	for _, k := range []FactKind{Enqueued, Handed, Returned, Ended, Resumed, Held, Kept, QueueDeleted, PolicyCleared, Configured} {
+	for _, k := range []fact.Kind{fact.Enqueued, fact.Handed, fact.Returned, fact.Ended, fact.Resumed, fact.Held, fact.Kept, fact.QueueDeleted, fact.PolicyCleared, fact.Configured} {
 		if c.facts[k] == 0 {
 			t.Errorf("no duel has seen the fact %d", k)
 		}
 	}
-	for _, k := range []Cause{Acked, Moved, GoneRejected, GoneExpired, GoneMaxLen, GonePurged, GoneShelf, Redriven} {
+	for _, k := range []fact.Cause{fact.Acked, fact.Moved, fact.GoneRejected, fact.GoneExpired, fact.GoneMaxLen, fact.GonePurged, fact.GoneShelf, fact.Redriven} {
 		if c.ended[k] == 0 {
 			t.Errorf("no duel has seen a copy end as %q", k)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 	"github.com/bartleby-mq/bartleby/internal/vhost/oracle"
 )
 
@@ -39,9 +40,9 @@ type duel struct {
 	seen   *coverage
 
 	// The machine's copies by the oracle's names.
-	names    map[QueueID]string
-	arrived  map[QueueID]int
-	arrivals map[QueueID]map[queue.Seq]int
+	names    map[fact.QueueID]string
+	arrived  map[fact.QueueID]int
+	arrivals map[fact.QueueID]map[queue.Seq]int
 	letters  map[oracle.CopyID]string // that came in the present step, in words
 
 	// What the machine did in the present step, as far as the oracle has come with it.
@@ -52,7 +53,7 @@ type duel struct {
 func newDuel(seen *coverage) *duel {
 	d := &duel{
 		world: newWorld(), seen: seen,
-		names: map[QueueID]string{lostID: ""}, arrived: map[QueueID]int{}, arrivals: map[QueueID]map[queue.Seq]int{},
+		names: map[fact.QueueID]string{lostID: ""}, arrived: map[fact.QueueID]int{}, arrivals: map[fact.QueueID]map[queue.Seq]int{},
 	}
 	d.oracle = oracle.New(d)
 	d.oracle.Now = int64(epoch)
@@ -171,17 +172,17 @@ func (d *duel) follow(own int) {
 	d.letters = map[oracle.CopyID]string{}
 	for i := range facts {
 		switch f := &facts[i]; f.Kind {
-		case Returned:
+		case fact.Returned:
 			if i >= own {
 				continue
 			}
 			d.fact = i + 1
-			if i+1 < len(facts) && facts[i+1].Kind == Kept {
+			if i+1 < len(facts) && facts[i+1].Kind == fact.Kept {
 				d.fact = i + 2
 			}
-		case QueueDeclared:
+		case fact.QueueDeclared:
 			d.names[f.Queue] = f.Object.Name
-		case Enqueued:
+		case fact.Enqueued:
 			if d.arrivals[f.Queue] == nil {
 				d.arrivals[f.Queue] = map[queue.Seq]int{}
 			}
@@ -198,11 +199,11 @@ func (d *duel) follow(own int) {
 func (d *duel) Next(among []oracle.CopyID) int {
 	for i := d.fact; i < len(d.world.out.Facts); i++ {
 		f := &d.world.out.Facts[i]
-		id := oracle.CopyID{Queue: d.names[f.Queue], Returning: f.Kind == Returned}
+		id := oracle.CopyID{Queue: d.names[f.Queue], Returning: f.Kind == fact.Returned}
 		switch f.Kind {
-		case Ended, Handed, Returned, Held, Kept, Resumed:
+		case fact.Ended, fact.Handed, fact.Returned, fact.Held, fact.Kept, fact.Resumed:
 			id.Arrival = d.arrivals[f.Queue][f.Seq]
-		case QueueDeleted:
+		case fact.QueueDeleted:
 		default:
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 	"github.com/bartleby-mq/bartleby/internal/vhost/oracle"
 )
 
@@ -28,7 +29,7 @@ func (d *duel) state() *oracle.State {
 	s := &oracle.State{Made: v.books.Made, Ended: map[string]uint64{}, Lost: map[string]uint64{}}
 	for c, n := range v.books.Ended {
 		if n > 0 {
-			s.Ended[Cause(c).String()] = n
+			s.Ended[fact.Cause(c).String()] = n
 		}
 	}
 	for _, q := range v.queues {
@@ -42,7 +43,7 @@ func (d *duel) state() *oracle.State {
 	for _, q := range v.queues {
 		for c, n := range q.counters().Lost {
 			if n > 0 {
-				s.Lost[q.object.Name+" "+Cause(c).String()] = n
+				s.Lost[q.object.Name+" "+fact.Cause(c).String()] = n
 			}
 		}
 	}
@@ -54,13 +55,13 @@ func (d *duel) state() *oracle.State {
 func (d *duel) copies(q *queueState) []oracle.CopyState {
 	var list []oracle.CopyState
 	q.messages.Each(0, func(seq queue.Seq, e *queue.Entry) bool {
-		c, err := parseRecord(d.record(e.Ref(testLog)))
+		c, err := fact.ParseRecord(d.record(e.Ref(testLog)))
 		if err != nil {
 			panic(err)
 		}
 		side := q.messages.Side(seq)
 		x := oracle.CopyState{
-			Body: string(c.body), Place: places[e.State], Level: int(seq >> 56), ExpireAt: int64(e.ExpireAt),
+			Body: string(c.Body), Place: places[e.State], Level: int(seq >> 56), ExpireAt: int64(e.ExpireAt),
 			Redelivered: e.Flags&queue.Redelivered != 0, Acquired: int(side.Acquired), Failed: int(side.Failed),
 		}
 		if e.State == queue.Waiting {
@@ -88,20 +89,20 @@ var places = map[queue.State]oracle.Place{
 }
 
 // letter is a letter that comes to a queue.
-func (d *duel) letter(f *Fact) string {
+func (d *duel) letter(f *fact.Fact) string {
 	if r := f.Entry.Ref(testLog); r.Log == storage.Volatile && d.world.v.volatile.chunk(r.Index) == nil {
 		return "" // it came from the shelf, and was gone again in the same step
 	}
-	c, err := parseRecord(d.record(f.Entry.Ref(testLog)))
+	c, err := fact.ParseRecord(d.record(f.Entry.Ref(testLog)))
 	if err != nil {
 		panic(err)
 	}
-	return string(c.body) + " " + d.history(d.world.v.queues[f.Queue], f.History, nil).String()
+	return string(c.Body) + " " + d.history(d.world.v.queues[f.Queue], f.History, nil).String()
 }
 
 // history reads a letter's history; for one in the lost store, why it is there too.
 func (d *duel) history(q *queueState, at storage.Ref, x *oracle.CopyState) *oracle.History {
-	var h History
+	var h fact.History
 	var err error
 	if q == d.world.v.lost {
 		var s lostInfo
@@ -112,7 +113,7 @@ func (d *duel) history(q *queueState, at storage.Ref, x *oracle.CopyState) *orac
 		}
 		x.Acquired = 0 // the number that was there is the origin
 	} else {
-		h, err = parseHistory(d.record(at))
+		h, err = fact.ParseHistory(d.record(at))
 	}
 	if err != nil {
 		panic(err)
@@ -126,12 +127,12 @@ func (d *duel) history(q *queueState, at storage.Ref, x *oracle.CopyState) *orac
 	return m
 }
 
-func origin(o Origin) oracle.Death {
+func origin(o fact.Origin) oracle.Death {
 	return oracle.Death{Queue: o.Queue, Reason: reasonOf(o.Reason), Exchange: o.Exchange}
 }
 
-func reasonOf(r Reason) oracle.Reason {
-	if r == Nacked {
+func reasonOf(r fact.Reason) oracle.Reason {
+	if r == fact.Nacked {
 		return "nacked"
 	}
 	return oracle.Reason(r.String())

@@ -1,6 +1,9 @@
 package vhost
 
-import "github.com/bartleby-mq/bartleby/internal/topology"
+import (
+	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
+)
 
 // An orphan is an auto-delete exchange that has lost its last binding. It is deleted, which may orphan the exchanges
 // that are bound to it. A step deletes as many as it has room for, ticks delete the rest:
@@ -63,7 +66,7 @@ func (s *step) deleteSomeOrphans() (more bool) {
 	for len(o.list) > 0 {
 		if s.full() {
 			if !o.left {
-				s.emit(&Fact{Kind: Orphaned, Durable: true, N: 1, Object: &Object{}})
+				s.emit(&fact.Fact{Kind: fact.Orphaned, Durable: true, N: 1, Object: &fact.Object{}})
 			}
 			return true
 		}
@@ -74,7 +77,7 @@ func (s *step) deleteSomeOrphans() (more bool) {
 		}
 	}
 	if o.list = nil; o.left {
-		s.emit(&Fact{Kind: Orphaned, Durable: true, Object: &Object{}})
+		s.emit(&fact.Fact{Kind: fact.Orphaned, Durable: true, Object: &fact.Object{}})
 	}
 	return false
 }
@@ -87,7 +90,7 @@ func (s *step) resumeOrphans() {
 }
 
 // orphaned folds Orphaned.
-func (v *VHost) orphaned(f *Fact) {
+func (v *VHost) orphaned(f *fact.Fact) {
 	o := &v.orphans
 	if x := v.topo.Exchange(f.Object.Name); x != nil && x.Name != "" {
 		o.list = append(o.list, x)
@@ -113,7 +116,7 @@ func (v *VHost) HasOrphans() bool { return v.orphans.left }
 func (v *VHost) appendOrphans(b []byte) []byte {
 	for _, x := range v.orphans.list {
 		if x.Durable && v.isOrphan(x) {
-			b = appendFact(b, &Fact{Kind: Orphaned, N: 1, Object: &Object{Name: x.Name}}, 0)
+			b = fact.Append(b, &fact.Fact{Kind: fact.Orphaned, N: 1, Object: &fact.Object{Name: x.Name}}, 0)
 		}
 	}
 	return b

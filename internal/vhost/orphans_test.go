@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // orphanCase makes many orphans with one command.
@@ -85,7 +87,7 @@ func TestOrphansAreDeletedInPortions(t *testing.T) {
 			}
 			deleted := 0
 			for i := range w.out.Facts {
-				if w.out.Facts[i].Kind == ExchangeDeleted {
+				if w.out.Facts[i].Kind == fact.ExchangeDeleted {
 					deleted++
 				}
 			}

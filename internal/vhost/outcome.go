@@ -4,18 +4,16 @@ import (
 	"encoding/binary"
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
-
-// formatVersion begins every batch and snapshot. Source: docs/format.
-const formatVersion = 1
 
 // Outcome collects what a run of commands led to, in order: all those of one batch. It is reused from batch
 // to batch (Next), and keeps lazy facts until a batch comes that carries them.
 type Outcome struct {
-	Facts   []Fact   // what is now true, volatile facts included; only if Trace
-	Batch   []byte   // the durable projection, encoded as it is emitted: all that enters the log
-	Effects []Effect // what the doors shall do
-	Trace   bool     // keep Facts
+	Facts   []fact.Fact // what is now true, volatile facts included; only if Trace
+	Batch   []byte      // the durable projection, encoded as it is emitted: all that enters the log
+	Effects []Effect    // what the doors shall do
+	Trace   bool        // keep Facts
 
 	step   step  // memory of the present one
 	urgent bool  // somebody waits for the batch
@@ -25,14 +23,14 @@ type Outcome struct {
 
 // run is a range of one queue's Seqs.
 type run struct {
-	queue QueueID
-	cause Cause
+	queue fact.QueueID
+	cause fact.Cause
 	seq   queue.Seq
 	n     uint64
 }
 
 // extend adds seq to r if it follows.
-func (r *run) extend(q QueueID, s queue.Seq, c Cause) bool {
+func (r *run) extend(q fact.QueueID, s queue.Seq, c fact.Cause) bool {
 	if r.n == 0 || r.queue != q || r.cause != c || r.seq+queue.Seq(r.n) != s {
 		return false
 	}
@@ -41,7 +39,7 @@ func (r *run) extend(q QueueID, s queue.Seq, c Cause) bool {
 }
 
 // extendBy adds n numbers from s on to r if they follow.
-func (r *run) extendBy(q QueueID, s queue.Seq, n uint64, c Cause) bool {
+func (r *run) extendBy(q fact.QueueID, s queue.Seq, n uint64, c fact.Cause) bool {
 	if r.n == 0 || r.queue != q || r.cause != c || r.seq+queue.Seq(r.n) != s {
 		return false
 	}
@@ -70,7 +68,7 @@ func (o *Outcome) Seal() (batch []byte, urgent bool) {
 // encodeHanded writes the lazy facts so far: at the latest before one of the messages returns or is held.
 func (o *Outcome) encodeHanded() {
 	for _, r := range o.handed {
-		o.Batch = append(o.Batch, byte(Handed))
+		o.Batch = append(o.Batch, byte(fact.Handed))
 		o.Batch = binary.AppendUvarint(o.Batch, uint64(r.queue))
 		o.Batch = binary.AppendUvarint(o.Batch, uint64(r.seq))
 		o.Batch = binary.AppendUvarint(o.Batch, r.n)
@@ -85,7 +83,7 @@ func (o *Outcome) flush() {
 	}
 	r := o.ended
 	o.ended = run{}
-	o.Batch = append(o.Batch, byte(Ended), byte(r.cause))
+	o.Batch = append(o.Batch, byte(fact.Ended), byte(r.cause))
 	o.Batch = binary.AppendUvarint(o.Batch, uint64(r.queue))
 	o.Batch = binary.AppendUvarint(o.Batch, uint64(r.seq))
 	o.Batch = binary.AppendUvarint(o.Batch, r.n)

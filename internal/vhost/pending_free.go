@@ -4,6 +4,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A chunk pending free is one of messages that ended without a look at them: the books know, and what their records
@@ -11,7 +12,7 @@ import (
 // which nobody can name. Source: ours, decision 11.
 
 // ended ends the copies of q from a number on.
-func (v *VHost) ended(q *queueState, first queue.Seq, n uint64, cause Cause) {
+func (v *VHost) ended(q *queueState, first queue.Seq, n uint64, cause fact.Cause) {
 	if n == 1 {
 		if q.messages.Entry(first) != nil {
 			v.endOne(q, first, cause)
@@ -33,7 +34,7 @@ func (v *VHost) ended(q *queueState, first queue.Seq, n uint64, cause Cause) {
 }
 
 // endWhole emits Ended for a chunk that was taken off.
-func (s *step) endWhole(q *queueState, first queue.Seq, span uint64, g queue.PendingFree, cause Cause) {
+func (s *step) endWhole(q *queueState, first queue.Seq, span uint64, g queue.PendingFree, cause fact.Cause) {
 	s.work += workOfEnd
 	durable := g.Persistent > 0
 	if durable {
@@ -45,13 +46,13 @@ func (s *step) endWhole(q *queueState, first queue.Seq, span uint64, g queue.Pen
 		s.batch = s.out.Batch
 	}
 	if s.out.Trace {
-		s.out.Facts = append(s.out.Facts, Fact{Kind: Ended, Queue: q.id, Seq: first, N: span, Cause: cause, Durable: durable})
+		s.out.Facts = append(s.out.Facts, fact.Fact{Kind: fact.Ended, Queue: q.id, Seq: first, N: span, Cause: cause, Durable: durable})
 	}
 	s.endPending(g, cause)
 }
 
 // endPending counts the end of what is in a chunk pending free.
-func (v *VHost) endPending(g queue.PendingFree, cause Cause) {
+func (v *VHost) endPending(g queue.PendingFree, cause fact.Cause) {
 	v.books.Ended[cause] += uint64(g.Live)
 	v.durable.Ended[cause] += uint64(g.Persistent)
 	v.freeLater(g)
@@ -73,8 +74,8 @@ func (v *VHost) endDeleted(q *queueState) {
 	for _, s := range [...]queue.State{queue.Ready, queue.Unacked, queue.Waiting, queue.Held} {
 		n += m.Count(s)
 	}
-	v.books.Ended[GoneDeleted] += uint64(n)
-	v.durable.Ended[GoneDeleted] += uint64(m.Persistent())
+	v.books.Ended[fact.GoneDeleted] += uint64(n)
+	v.durable.Ended[fact.GoneDeleted] += uint64(m.Persistent())
 	v.deletedMessages = append(v.deletedMessages, m)
 	v.freeSoon()
 }
@@ -128,7 +129,7 @@ func (v *VHost) freeChunk(g queue.PendingFree) {
 }
 
 // foldPendingFree folds a chunk pending free of a checkpoint.
-func (v *VHost) foldPendingFree(f *Fact) {
+func (v *VHost) foldPendingFree(f *fact.Fact) {
 	g, err := v.pool.Rebury(f.Bytes)
 	if err != nil {
 		panic(storage.Fault{Err: err})
@@ -137,7 +138,7 @@ func (v *VHost) foldPendingFree(f *Fact) {
 }
 
 // paged folds a chunk of a checkpoint.
-func (v *VHost) paged(f *Fact) {
+func (v *VHost) paged(f *fact.Fact) {
 	q := v.queueOf(f.Queue)
 	if q == nil {
 		return
@@ -151,7 +152,7 @@ func (v *VHost) paged(f *Fact) {
 	}
 	if q == v.lost {
 		q.messages.Look(f.Seq, func(seq queue.Seq, e *queue.Entry, side *queue.Side) {
-			v.lostBy[Cause(e.Priority)]++
+			v.lostBy[fact.Cause(e.Priority)]++
 			v.shares.add(side.Acquired, seq, e.BodyBytes)
 		})
 	}

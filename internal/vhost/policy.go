@@ -5,6 +5,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 func (s *step) setPolicy(c *Command) *amqp.Error {
@@ -18,7 +19,7 @@ func (s *step) setPolicy(c *Command) *amqp.Error {
 	if err := s.policies.Admit(&p); err != nil {
 		return err
 	}
-	s.changeRules(c, &Fact{Kind: PolicySet, Durable: true, Policy: &p})
+	s.changeRules(c, &fact.Fact{Kind: fact.PolicySet, Durable: true, Policy: &p})
 	return nil
 }
 
@@ -26,7 +27,7 @@ func (s *step) clearPolicy(c *Command) *amqp.Error {
 	if s.policies.Of(c.Policy.Operator)[c.Policy.Name] == nil {
 		return amqp.NotFound("policy '%s' in vhost '%s'", c.Policy.Name, s.name)
 	}
-	s.changeRules(c, &Fact{Kind: PolicyCleared, Durable: true, Policy: &Policy{Name: c.Policy.Name, Operator: c.Policy.Operator}})
+	s.changeRules(c, &fact.Fact{Kind: fact.PolicyCleared, Durable: true, Policy: &Policy{Name: c.Policy.Name, Operator: c.Policy.Operator}})
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // costly is a pattern that is slow to match with names of its letters, and never found in them.
@@ -45,7 +46,7 @@ func TestPatternsOfPoliciesAreBounded(t *testing.T) {
 	}
 	must(t, w, Command{Kind: ClearPolicy, Channel: 1, Policy: &Policy{Name: "p0"}}, costlyPolicy(n))
 	for i := range 2 * n { // as an older version has logged them
-		w.v.Apply(Fact{Kind: PolicySet, Durable: true, Policy: costlyPolicy(i).Policy})
+		w.v.Apply(fact.Fact{Kind: fact.PolicySet, Durable: true, Policy: costlyPolicy(i).Policy})
 	}
 	again := New("/", w.v.log, w.v.records, nil)
 	if err := again.Fold(0, w.v.Contents()); err != nil {
@@ -92,17 +93,17 @@ func TestMatchingIsWork(t *testing.T) {
 }
 
 // without is a checkpoint without facts of a kind, as an earlier version has made it.
-func without(t *testing.T, k FactKind, checkpoint []byte) []byte {
+func without(t *testing.T, k fact.Kind, checkpoint []byte) []byte {
 	t.Helper()
-	facts, err := Facts(testLog, 0, checkpoint)
+	facts, err := fact.All(testLog, 0, checkpoint)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := decoder{rest: checkpoint}
-	b := binary.AppendUvarint([]byte{r.byte()}, r.uint())
+	r := fact.Decoder{Rest: checkpoint}
+	b := binary.AppendUvarint([]byte{r.Byte()}, r.Uint())
 	for i := range facts {
 		if facts[i].Kind != k {
-			b = appendFact(b, &facts[i], 0)
+			b = fact.Append(b, &facts[i], 0)
 		}
 	}
 	return b
@@ -134,7 +135,7 @@ func TestCheckpointsSayWhichPoliciesApply(t *testing.T) {
 		Definition: amqp.Table{{Name: "alternate-exchange", Value: amqp.String("amq.fanout")}},
 	}})
 	contents := w.v.Contents()
-	for name, checkpoint := range map[string][]byte{"": contents, "an earlier version's": without(t, Matched, contents)} {
+	for name, checkpoint := range map[string][]byte{"": contents, "an earlier version's": without(t, fact.Matched, contents)} {
 		again := New("/", w.v.log, w.v.records, nil)
 		if err := again.Fold(0, checkpoint); err != nil {
 			t.Fatal(err)

@@ -9,13 +9,14 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/settings"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // seconds shows an instant as the time since the scenario began.
 func seconds(i deadline.Instant) string { return fmt.Sprintf("%.3fs", float64(i-epoch)/1000) }
 
 // copyName is a copy as scenarios name it: queue/number from 1, with the priority before it if that is not 0.
-func (sc *scenario) copyName(q QueueID, s queue.Seq) string {
+func (sc *scenario) copyName(q fact.QueueID, s queue.Seq) string {
 	lane, n := uint64(s)>>56, uint64(s)&(1<<56-1)+1
 	name := sc.queues[q]
 	if q == lostID {
@@ -31,39 +32,39 @@ func (sc *scenario) copyName(q QueueID, s queue.Seq) string {
 }
 
 // fact renders one fact; those that no log holds begin with ~.
-func (sc *scenario) fact(f *Fact) string {
+func (sc *scenario) fact(f *fact.Fact) string {
 	var s string
 	switch f.Kind {
-	case ExchangeDeclared:
+	case fact.ExchangeDeclared:
 		s = fmt.Sprintf("exchange %s %s", f.Object.Name, f.Object.Type)
-	case ExchangeDeleted:
+	case fact.ExchangeDeleted:
 		s = "exchange deleted " + f.Object.Name
-	case QueueDeclared:
+	case fact.QueueDeclared:
 		sc.queues[f.Queue] = f.Object.Name
 		s = fmt.Sprintf("queue %s %s", f.Object.Name, f.Object.Type)
 		if f.Object.Type == scheduleType {
 			sc.queues[f.Queue] = "schedule of " + f.Object.Name
 			s = fmt.Sprintf("schedule %d of %s", f.Queue, f.Object.Name)
 		}
-	case QueueDeleted:
+	case fact.QueueDeleted:
 		s = "queue deleted " + sc.queues[f.Queue]
-	case Bound, Unbound:
-		s = fmt.Sprintf("%s %s -> %s", map[FactKind]string{Bound: "bound", Unbound: "unbound"}[f.Kind], f.Object.Source, f.Object.Name)
+	case fact.Bound, fact.Unbound:
+		s = fmt.Sprintf("%s %s -> %s", map[fact.Kind]string{fact.Bound: "bound", fact.Unbound: "unbound"}[f.Kind], f.Object.Source, f.Object.Name)
 		if f.Object.RoutingKey != "" {
 			s += " key=" + f.Object.RoutingKey
 		}
-	case PolicySet:
+	case fact.PolicySet:
 		s = "policy set " + f.Policy.Name
-	case PolicyCleared:
+	case fact.PolicyCleared:
 		s = "policy cleared " + f.Policy.Name
-	case Stored:
-		c, err := parseRecord(f.Bytes)
-		s = fmt.Sprintf("stored %q", c.body)
+	case fact.Stored:
+		c, err := fact.ParseRecord(f.Bytes)
+		s = fmt.Sprintf("stored %q", c.Body)
 		if err != nil {
 			s += " " + err.Error()
 		}
-	case Remembered:
-		h, err := parseHistory(f.Bytes)
+	case fact.Remembered:
+		h, err := fact.ParseHistory(f.Bytes)
 		s = "remembered"
 		for _, d := range h.Deaths {
 			s += fmt.Sprintf(" [%s %s x%d]", d.Queue, d.Reason, d.Count)
@@ -71,10 +72,10 @@ func (sc *scenario) fact(f *Fact) string {
 		if err != nil {
 			s += " " + err.Error()
 		}
-	case Enqueued:
+	case fact.Enqueued:
 		s = "enqueued " + sc.copyName(f.Queue, f.Seq)
 		if f.Queue == lostID {
-			s += " " + Cause(f.Entry.Priority).String()
+			s += " " + fact.Cause(f.Entry.Priority).String()
 		}
 		if f.Entry.ExpireAt != 0 {
 			s += " expire=" + seconds(f.Entry.ExpireAt)
@@ -85,9 +86,9 @@ func (sc *scenario) fact(f *Fact) string {
 		if f.Entry.Flags&queue.Moved != 0 {
 			s += fmt.Sprintf(" record=%d", f.Entry.Index)
 		}
-	case Handed:
+	case fact.Handed:
 		s = "handed " + sc.copyName(f.Queue, f.Seq)
-	case Returned:
+	case fact.Returned:
 		s = "returned " + sc.copyName(f.Queue, f.Seq)
 		if f.Failed {
 			s += " failed"
@@ -95,33 +96,33 @@ func (sc *scenario) fact(f *Fact) string {
 		if f.At != 0 {
 			s += " until=" + seconds(f.At)
 		}
-	case Resumed:
+	case fact.Resumed:
 		s = "resumed " + sc.copyName(f.Queue, f.Seq)
-	case Keyed:
+	case fact.Keyed:
 		s = "keyed " + sc.copyName(f.Queue, f.Seq)
-	case Deferred:
+	case fact.Deferred:
 		s = "deferred " + sc.copyName(f.Queue, f.Seq) + " until=" + seconds(f.At)
-	case Held:
+	case fact.Held:
 		s = fmt.Sprintf("held %s %s", sc.copyName(f.Queue, f.Seq), f.Cause)
 		for _, id := range f.Took {
 			s += " took=" + sc.queues[id]
 		}
-	case Noted:
+	case fact.Noted:
 		s = "noted by " + f.Object.Name
-	case Kept:
+	case fact.Kept:
 		s = "kept " + sc.copyName(f.Queue, f.Seq)
-	case Configured:
+	case fact.Configured:
 		s = "options"
 		for _, o := range f.Object.Arguments {
 			s += fmt.Sprintf(" %s=%s", o.Name, settings.Show(o.Value))
 		}
-	case Ended:
+	case fact.Ended:
 		s = "ended " + sc.copyName(f.Queue, f.Seq)
 		if f.N > 1 {
 			s += fmt.Sprintf(" and what follows up to %d", uint64(f.Seq)+f.N)
 		}
 		s += " " + f.Cause.String()
-	case JobBegun, JobProgressed, JobForgotten:
+	case fact.JobBegun, fact.JobProgressed, fact.JobForgotten:
 		s = jobFact(f)
 	default:
 		s = fmt.Sprintf("unknown fact %d", f.Kind)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // Projection is the durable state for comparison: the shortest list of facts that leads to it, without what only lazy
@@ -16,7 +17,7 @@ func (v *VHost) Projection() []byte { return v.contents(false) }
 func (v *VHost) Contents() []byte { return v.contents(true) }
 
 func (v *VHost) contents(lazy bool) []byte {
-	b := append([]byte(nil), formatVersion)
+	b := append([]byte(nil), fact.FormatVersion)
 	b = v.appendJobs(binary.AppendUvarint(b, uint64(v.logged)))
 	b = v.newDefinitions().append(b, math.MaxInt)
 	for _, q := range append(v.sortedQueues(), v.lost) {
@@ -25,7 +26,7 @@ func (v *VHost) contents(lazy bool) []byte {
 		}
 	}
 	b = v.appendTxs(b)
-	return appendFact(b, &Fact{Kind: Counted, Books: &v.durable}, 0)
+	return fact.Append(b, &fact.Fact{Kind: fact.Counted, Books: &v.durable}, 0)
 }
 
 func (v *VHost) appendMessages(b []byte, q *queueState, lazy bool) []byte {
@@ -34,7 +35,7 @@ func (v *VHost) appendMessages(b []byte, q *queueState, lazy bool) []byte {
 			return true
 		}
 		side := q.messages.Side(s)
-		f := Fact{Kind: Enqueued, Queue: q.id, Seq: s, Entry: *e, History: side.History, N: uint64(side.Acquired)}
+		f := fact.Fact{Kind: fact.Enqueued, Queue: q.id, Seq: s, Entry: *e, History: side.History, N: uint64(side.Acquired)}
 		if e.State == queue.Unacked {
 			f.Entry.Flags |= queue.Redelivered | queue.Handed
 		}
@@ -44,24 +45,24 @@ func (v *VHost) appendMessages(b []byte, q *queueState, lazy bool) []byte {
 		if e.State == queue.Waiting {
 			f.At = side.Until
 		}
-		b = appendFact(b, &f, 0)
+		b = fact.Append(b, &f, 0)
 		if side.Failed > 0 {
-			b = appendFact(b, &Fact{Kind: Tallied, Queue: q.id, Seq: s, N: uint64(side.Failed)}, 0)
+			b = fact.Append(b, &fact.Fact{Kind: fact.Tallied, Queue: q.id, Seq: s, N: uint64(side.Failed)}, 0)
 		}
 		if e.State == queue.Held {
 			x := q.held[s]
-			b = appendFact(b, &Fact{Kind: Held, Queue: q.id, Seq: s, Cause: x.cause, History: side.History, Took: x.took}, 0)
+			b = fact.Append(b, &fact.Fact{Kind: fact.Held, Queue: q.id, Seq: s, Cause: x.cause, History: side.History, Took: x.took}, 0)
 		}
 		return true
 	})
 	q.messages.Skipped(func(next queue.Seq) {
-		b = appendFact(b, &Fact{Kind: Skipped, Queue: q.id, Seq: next}, 0)
+		b = fact.Append(b, &fact.Fact{Kind: fact.Skipped, Queue: q.id, Seq: next}, 0)
 	})
 	return b
 }
 
 // durableBinding reports whether both ends of a binding survive a restart. Source: docs/compat/amqp-surface.md#8.
-func (v *VHost) durableBinding(o *Object) bool {
+func (v *VHost) durableBinding(o *fact.Object) bool {
 	if x := v.topo.Exchange(o.Source); x == nil || !x.Durable {
 		return false
 	}

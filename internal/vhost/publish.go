@@ -12,11 +12,12 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // message is a message on its way into queues: published, or a dead letter.
 type message struct {
-	content        content
+	content        fact.Record
 	persistent     bool
 	reportsFailure bool // its headers tell of a failure,
 	resent         bool // and that it was sent back before
@@ -29,7 +30,7 @@ type message struct {
 	name           string           // its key where it waits, "" if none
 	until          deadline.Instant // queues deliver it no sooner
 
-	history *History // of a letter
+	history *fact.History // of a letter
 
 	properties amqp.PropertyScan // see scan
 	scanned    bool
@@ -94,7 +95,7 @@ func (p *publication) parse(c *Command) *amqp.Error {
 	if err := p.scan.Scan(c.Properties); err != nil {
 		return malformed(err)
 	}
-	p.content = content{exchange: c.Exchange, key: c.Key, properties: c.Properties, body: c.Body}
+	p.content = fact.Record{Exchange: c.Exchange, Key: c.Key, Properties: c.Properties, Body: c.Body}
 	p.ttl, p.persistent = -1, p.scan.Persistent()
 	p.priority, p.prioritized = p.scan.Priority, p.scan.Flags&amqp.FlagPriority != 0
 	return nil
@@ -104,14 +105,14 @@ func (p *publication) parse(c *Command) *amqp.Error {
 // rarely there. Source: docs/compat/amqp-surface.md#11, docs/compat/amqp-surface.md#15.
 func (s *step) checkPublish(p *publication) *amqp.Error {
 	scan, m := &p.scan, &p.message
-	if err := s.checkExchange(m.content.exchange); err != nil {
+	if err := s.checkExchange(m.content.Exchange); err != nil {
 		return err
 	}
-	properties, err := p.ch.withReplyTo(scan, m.content.properties)
+	properties, err := p.ch.withReplyTo(scan, m.content.Properties)
 	if err != nil {
 		return err
 	}
-	m.content.properties = properties
+	m.content.Properties = properties
 	if scan.Expiration != nil {
 		ttl, err := settings.ParseExpiration(string(scan.Expiration))
 		if err != nil {
@@ -135,7 +136,7 @@ func (s *step) checkPublish(p *publication) *amqp.Error {
 
 // routePublish finds where a message goes, and refuses one that cannot be routed.
 func (s *step) routePublish(p *publication) *amqp.Error {
-	if r := &p.ch.route; p.known && p.content.cc == nil && p.content.bcc == nil {
+	if r := &p.ch.route; p.known && p.content.CC == nil && p.content.BCC == nil {
 		p.targets, p.from = r.targets, r.flow
 		return nil
 	}
@@ -146,17 +147,17 @@ func (s *step) routePublish(p *publication) *amqp.Error {
 // The targets are lent until it is asked again.
 func (s *step) findWay(p *publication) *amqp.Error {
 	c := &p.content
-	more := append(c.cc[:len(c.cc):len(c.cc)], c.bcc...)
-	p.way = s.routeOf(s.topo.Exchange(string(c.exchange)), &topology.Message{
-		Key: c.key, More: more, Properties: c.properties, Headers: p.scan.Headers, Early: p.early(), Entropy: s.draw(),
+	more := append(c.CC[:len(c.CC):len(c.CC)], c.BCC...)
+	p.way = s.routeOf(s.topo.Exchange(string(c.Exchange)), &topology.Message{
+		Key: c.Key, More: more, Properties: c.Properties, Headers: p.scan.Headers, Early: p.early(), Entropy: s.draw(),
 	}, s.route[:0])
 	switch {
 	case p.way.TooMuch:
-		return amqp.PreconditionFailed("message to exchange '%s' in vhost '%s' must be compared with too many bindings", c.exchange, s.name)
+		return amqp.PreconditionFailed("message to exchange '%s' in vhost '%s' must be compared with too many bindings", c.Exchange, s.name)
 	case len(p.way.Delayed) > 0 && p.malformedDelay != nil:
 		return p.malformedDelay
 	}
-	p.from, s.route = s.flowOf(c.exchange), p.way.Queues
+	p.from, s.route = s.flowOf(c.Exchange), p.way.Queues
 	s.targets = s.targets[:0]
 	for _, id := range p.way.Queues {
 		s.targets = append(s.targets, s.queues[id])
@@ -165,7 +166,7 @@ func (s *step) findWay(p *publication) *amqp.Error {
 	if p.way.ByKeys && len(more) == 0 {
 		r := &p.ch.route
 		r.version, r.valid = s.topo.Version(), true
-		r.exchange, r.key = append(r.exchange[:0], c.exchange...), append(r.key[:0], c.key...)
+		r.exchange, r.key = append(r.exchange[:0], c.Exchange...), append(r.key[:0], c.Key...)
 		r.targets, r.flow = append(r.targets[:0], p.targets...), p.from
 	}
 	return nil
@@ -313,13 +314,13 @@ func (m *message) senderSelected(headers []byte) *amqp.Error {
 			switch {
 			case k.Kind != amqp.KindString:
 			case name == "CC":
-				m.content.cc = append(m.content.cc, []byte(k.Str))
+				m.content.CC = append(m.content.CC, []byte(k.Str))
 			default:
-				m.content.bcc = append(m.content.bcc, []byte(k.Str))
+				m.content.BCC = append(m.content.BCC, []byte(k.Str))
 			}
 		}
 		if name == "BCC" {
-			p, err := amqp.ParseProperties(m.content.properties)
+			p, err := amqp.ParseProperties(m.content.Properties)
 			if err != nil {
 				return malformed(err)
 			}
@@ -330,7 +331,7 @@ func (m *message) senderSelected(headers []byte) *amqp.Error {
 				}
 			}
 			p.Headers = kept
-			m.content.properties = amqp.AppendProperties(nil, &p)
+			m.content.Properties = amqp.AppendProperties(nil, &p)
 		}
 	}
 	return nil
@@ -352,7 +353,7 @@ func (s *step) publishToNone(ch *channel, c *Command, m *message, from *flow) {
 	case c.Mandatory:
 		s.nowhereTo(from, true)
 		after = s.newest()
-		record := appendRecord(nil, &m.content)
+		record := fact.AppendRecord(nil, &m.content)
 		s.effect(Effect{Kind: SendBack, Channel: ch.id, After: after, Message: Delivered{Record: record}})
 	default:
 		s.nowhereTo(from, false)
@@ -383,7 +384,7 @@ func (s *step) deliverTo(targets []*queueState, m *message, depth int) (refused,
 
 // refuses reports whether q's limit keeps m out. Source: docs/compat/expiry-and-limits.md#6, reject-publish.
 func (q *queueState) refuses(m *message) bool {
-	return q.refusesBytes(uint32(len(m.content.body)), m.history != nil)
+	return q.refusesBytes(uint32(len(m.content.Body)), m.history != nil)
 }
 
 // refusesBytes is refuses for a message with a body of that size.
@@ -421,11 +422,11 @@ func (q *queueState) countedBytes(held queue.State) int64 {
 func (s *step) enqueue(q *queueState, m *message) (durable bool) {
 	durable = q.object.Durable && (m.persistent || q.quorum)
 	priority := q.priorityOf(m)
-	f := Fact{Kind: Enqueued, Durable: durable, Queue: q.id, Seq: q.messages.Next(priority)}
+	f := fact.Fact{Kind: fact.Enqueued, Durable: durable, Queue: q.id, Seq: q.messages.Next(priority)}
 	ref := s.recordOf(m, durable)
 	f.Entry = queue.Entry{
 		Index: ref.Index, Offset: ref.Offset, Size: ref.Size,
-		BodyBytes: uint32(len(m.content.body)), Priority: priority, ExpireAt: s.deadlineOf(q, m),
+		BodyBytes: uint32(len(m.content.Body)), Priority: priority, ExpireAt: s.deadlineOf(q, m),
 	}
 	s.flag(q, &f.Entry, ref, durable, m.reportsFailure)
 	if m.until > s.From {
@@ -477,7 +478,7 @@ func (q *queueState) priorityOf(m *message) uint8 {
 // delivered. What was a dead letter too often has none, and none at all where queues' TTLs are not for dead letters.
 // Source: RabbitMQ ttl; docs/compat/dead-lettering.md#15.
 func (s *step) deadlineOf(q *queueState, m *message) deadline.Instant {
-	if h := m.history; h != nil && (!s.options.TTLInDLQ || s.options.HopsMax > 0 && h.total() >= s.options.HopsMax) {
+	if h := m.history; h != nil && (!s.options.TTLInDLQ || s.options.HopsMax > 0 && h.Total() >= s.options.HopsMax) {
 		return 0
 	}
 	ttl := q.settings.TTL
@@ -501,8 +502,8 @@ func (s *step) recordOf(m *message, durable bool) storage.Ref {
 		return m.recordVolatile
 	}
 	c := &m.content
-	size := 1 + 2 + len(c.exchange) + len(c.key) + 4 + len(c.properties) + len(c.body)
-	ref := s.store(Stored, durable, size, func(b []byte) []byte { return appendRecord(b, c) })
+	size := 1 + 2 + len(c.Exchange) + len(c.Key) + 4 + len(c.Properties) + len(c.Body)
+	ref := s.store(fact.Stored, durable, size, func(b []byte) []byte { return fact.AppendRecord(b, c) })
 	if durable {
 		m.record = ref
 	} else {
@@ -518,8 +519,8 @@ func (s *step) historyOf(m *message, durable bool) storage.Ref {
 	if !durable && !m.historyVolatile.IsZero() {
 		return m.historyVolatile
 	}
-	b := appendHistory(nil, m.history)
-	ref := s.store(Remembered, durable, len(b), func(to []byte) []byte { return append(to, b...) })
+	b := fact.AppendHistory(nil, m.history)
+	ref := s.store(fact.Remembered, durable, len(b), func(to []byte) []byte { return append(to, b...) })
 	if durable {
 		m.letter = ref
 	} else {
@@ -530,10 +531,10 @@ func (s *step) historyOf(m *message, durable bool) storage.Ref {
 
 // PublishKeys lists the routing keys of a Publish: its own, CC and BCC. Headers that do not decode have none.
 func PublishKeys(c *Command) []string {
-	m := message{content: content{key: c.Key, properties: c.Properties}}
+	m := message{content: fact.Record{Key: c.Key, Properties: c.Properties}}
 	var scan amqp.PropertyScan
 	if scan.Scan(c.Properties) == nil && scan.Headers != nil && m.senderSelected(scan.Headers) != nil {
-		m.content.cc, m.content.bcc = nil, nil
+		m.content.CC, m.content.BCC = nil, nil
 	}
-	return m.content.keys()
+	return m.content.Keys()
 }

@@ -1,20 +1,22 @@
 package vhost
 
+import "github.com/bartleby-mq/bartleby/internal/vhost/fact"
+
 // QueueStats counts what happened in a queue since the vhost was opened.
 type QueueStats struct {
 	// Published: copies that came in, dead letters among them
 	Published, Delivered, Got, Acked uint64
-	DeliveredNoAck, GotNoAck         uint64                      // of Delivered and Got, without acknowledgement
-	Redelivered                      uint64                      // of Delivered and Got
-	GotNone                          uint64                      // gets that found nothing
-	Letters                          uint64                      // of Published: dead letters
-	Written                          uint64                      // of Published: copies in the log
-	Purged                           uint64                      // messages that a purge took
-	Died                             [strategies][reasons]uint64 // by Strategy and Reason
+	DeliveredNoAck, GotNoAck         uint64                           // of Delivered and Got, without acknowledgement
+	Redelivered                      uint64                           // of Delivered and Got
+	GotNone                          uint64                           // gets that found nothing
+	Letters                          uint64                           // of Published: dead letters
+	Written                          uint64                           // of Published: copies in the log
+	Purged                           uint64                           // messages that a purge took
+	Died                             [strategies][fact.Reasons]uint64 // by Strategy and Reason
 	// dead letters of AtLeastOnce that all their targets have
 	Confirmed uint64
 	// dead letters of this queue that found no place, by Cause
-	Lost [causes]uint64
+	Lost [fact.Causes]uint64
 	Held uint64 // dead letters that it had to hold
 	// messages that stayed because they would have come round in a cycle
 	Kept     uint64

@@ -4,6 +4,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // Seen is a message as somebody sees it who changes nothing: no order, flag or counter. It is good during the visit.
@@ -24,7 +25,7 @@ type Seen struct {
 	ExpireAt    deadline.Instant // vhost time, 0: never
 	Until       deadline.Instant // vhost time, of one that waits
 	Size        uint32           // of the record, bytes
-	Cause       Cause            // of one that is lost or held
+	Cause       fact.Cause       // of one that is lost or held
 	At          deadline.Instant // wall clock: since when a lost letter is there
 	Target      string           // of a lost letter
 
@@ -33,7 +34,7 @@ type Seen struct {
 	seq     queue.Seq
 	entry   queue.Entry
 	side    queue.Side
-	history *History
+	history *fact.History
 	view    View
 	viewed  bool
 }
@@ -114,7 +115,7 @@ func (v *VHost) seen(q *queueState, seq queue.Seq, e *queue.Entry) Seen {
 	}
 	switch {
 	case x.Lost:
-		x.Cause = Cause(e.Priority)
+		x.Cause = fact.Cause(e.Priority)
 	case e.State == queue.Held:
 		x.Cause = q.held[seq].cause
 	}
@@ -154,19 +155,19 @@ func (x *Seen) HistoryBytes() int64 {
 }
 
 // History is what became of a letter, nil of a message that is none. It is the caller's.
-func (x *Seen) History() *History {
+func (x *Seen) History() *fact.History {
 	if x.history != nil || !x.Letter {
 		return x.history
 	}
 	p := x.vhost.record(x.side.History)
-	var h History
+	var h fact.History
 	var err error
 	if x.Lost {
 		var s lostInfo
 		h, s, err = parseLostInfo(p)
 		x.At, x.Target = s.at, s.target
 	} else {
-		h, err = parseHistory(p)
+		h, err = fact.ParseHistory(p)
 	}
 	if err != nil {
 		panic(err) // our own bytes, under a checksum
@@ -208,13 +209,13 @@ func (x *Seen) ForFilter(needs filter.Need) filter.Message {
 		m.Reason, m.LastQueue = h.Last.Reason.String(), h.Last.Queue
 		m.FirstReason, m.Source = h.First.Reason.String(), h.First.Queue
 		m.Exchange, m.Keys = h.Exchange, h.Keys
-		if d := h.firstDeath(); d != nil {
+		if d := h.FirstDeath(); d != nil {
 			m.Exchange, m.Keys, m.Source = d.Exchange, d.Keys, d.Queue
 			if m.At = h.At; m.At == 0 {
 				m.At = h.Deaths[0].Time * 1000
 			}
 		}
-		m.Count, m.Redrives = h.total(), int64(h.Redrive.Times)
+		m.Count, m.Redrives = h.Total(), int64(h.Redrive.Times)
 		if h.Redrive.CameBack {
 			m.CameBack = int64(h.Redrive.Job)
 		}
@@ -260,7 +261,7 @@ func (x *Seen) Failure() filter.Failure {
 }
 
 // historyIf is History if it is asked for, or known anyway.
-func (x *Seen) historyIf(asked bool) *History {
+func (x *Seen) historyIf(asked bool) *fact.History {
 	if asked {
 		return x.History()
 	}

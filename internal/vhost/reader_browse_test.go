@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/filter"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // browsed plays lines, and shows what is in a place, from one end, a few messages at a time.
 func browsed(t *testing.T, lines string, w Where, newest bool, text string) (seen []string, v *VHost) {
 	t.Helper()
-	sc := &scenario{world: newWorld(), queues: map[QueueID]string{}, conns: map[string]ConnID{}}
+	sc := &scenario{world: newWorld(), queues: map[fact.QueueID]string{}, conns: map[string]fact.ConnID{}}
 	for line := range strings.SplitSeq(strings.TrimSpace(lines), "\n") {
 		if err := sc.block([]string{strings.TrimSpace(line)}); err != nil {
 			t.Fatal(err)
@@ -101,7 +102,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("got %+v, %t", x, ok)
 	}
 	lost, ok := v.Reader().Find(Where{Lost: true}, 1)
-	if h := lost.History(); !ok || h == nil || lost.Cause != Discarded || lost.Target != "dead" || lost.At == 0 || lost.BodyBytes() != 1 {
+	if h := lost.History(); !ok || h == nil || lost.Cause != fact.Discarded || lost.Target != "dead" || lost.At == 0 || lost.BodyBytes() != 1 {
 		t.Errorf("got %+v, %t", lost, ok)
 	}
 	for _, none := range []struct {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // named visits the queues that clients know, in no order.
@@ -23,14 +24,14 @@ func (v *VHost) named() iter.Seq[*queueState] {
 func (r Reader) QueueCount() int { return len(r.v.queues) - len(r.v.schedules) }
 
 // ConsumersOf visits the consumers of a connection.
-func (r Reader) ConsumersOf(c ConnID, visit func(ch ChannelID, tag, queue string)) {
+func (r Reader) ConsumersOf(c fact.ConnID, visit func(ch ChannelID, tag, queue string)) {
 	n := r.v.conns[c]
 	if n == nil {
 		return
 	}
 	for _, ch := range n.channels {
 		for _, x := range ch.consumers {
-			if q := r.v.queues[QueueID(x.Queue)]; q != nil {
+			if q := r.v.queues[fact.QueueID(x.Queue)]; q != nil {
 				visit(ch.id, x.Tag, q.object.Name)
 			}
 		}

@@ -1,13 +1,16 @@
 package vhost
 
-import "github.com/bartleby-mq/bartleby/internal/queue"
+import (
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
+)
 
 // QueueCounts is what changes of a queue from moment to moment.
 type QueueCounts struct {
-	ID                        QueueID
+	ID                        fact.QueueID
 	Ready, Unacked, Consumers int
 	Waiting, Held             int
-	HeldBy                    [causes]int // by why they are held
+	HeldBy                    [fact.Causes]int // by why they are held
 	Stats                     QueueStats
 }
 
@@ -86,7 +89,7 @@ func (r Reader) LargeTables() (bytes, most int64) { return r.v.extra, tablesExtr
 
 // Books counts all copies: those of persistent messages in durable queues since the log began, the others since
 // the vhost was opened.
-func (r Reader) Books() Books { return r.v.books }
+func (r Reader) Books() fact.Books { return r.v.books }
 
 // DurableBooks counts the copies that the log knows.
-func (r Reader) DurableBooks() Books { return r.v.durable }
+func (r Reader) DurableBooks() fact.Books { return r.v.durable }

@@ -137,7 +137,7 @@ func (r Reader) dryRunOne(st Stamp, j *job, source *queueState, seq queue.Seq, t
 // bodies.
 func (t *RedriveDryRun) with(q *queueState, m *message) (n, octets int64) {
 	name := q.object.Name
-	return int64(t.Queues[name]) + 1, t.bodies[name] + int64(len(m.content.body))
+	return int64(t.Queues[name]) + 1, t.bodies[name] + int64(len(m.content.Body))
 }
 
 // refuses is queueState.refuses, if all went that would.

@@ -1,5 +1,7 @@
 package vhost
 
+import "github.com/bartleby-mq/bartleby/internal/vhost/fact"
+
 // Redrives lists the jobs, the newest first.
 func (r Reader) Redrives() []Job {
 	all := make([]Job, 0, len(r.v.jobs.all))
@@ -10,7 +12,7 @@ func (r Reader) Redrives() []Job {
 }
 
 // RedriveJob shows one job.
-func (r Reader) RedriveJob(id JobID) (Job, bool) {
+func (r Reader) RedriveJob(id fact.JobID) (Job, bool) {
 	if j := r.v.jobs.find(id); j != nil {
 		return j.shown(), true
 	}

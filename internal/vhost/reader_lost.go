@@ -4,15 +4,13 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // LossCauses are why a dead letter finds no place, in the order in which lists show them.
-func LossCauses() []Cause {
-	return []Cause{LostExchange, LostRoute, LostCycle, LostRefused, LostHops, GoneLimit, Discarded}
+func LossCauses() []fact.Cause {
+	return []fact.Cause{fact.LostExchange, fact.LostRoute, fact.LostCycle, fact.LostRefused, fact.LostHops, fact.GoneLimit, fact.Discarded}
 }
-
-// Word is the reason as x-death tells it in a dialect.
-func (r Reason) Word(d Dialect) string { return r.in(d) }
 
 // NewestLostLetter is the greatest ID that a letter in the lost store ever had, 0 if there was none.
 func (r Reader) NewestLostLetter() MessageID { return idOf(r.v.lost.messages.Next(0) - 1) }
@@ -20,7 +18,7 @@ func (r Reader) NewestLostLetter() MessageID { return idOf(r.v.lost.messages.Nex
 // LostIDs lists the letters in the lost store with IDs greater than after and at most last, oldest first: those of one
 // cause or, if it is 0, all; at most most of them, found among the first scan. Next is what to go on after, 0 at the
 // end. It reads no record.
-func (r Reader) LostIDs(after, last MessageID, cause Cause, most, scan int) (ids []MessageID, next MessageID) {
+func (r Reader) LostIDs(after, last MessageID, cause fact.Cause, most, scan int) (ids []MessageID, next MessageID) {
 	r.v.lost.messages.Each(seqOf(after)+1, func(seq queue.Seq, e *queue.Entry) bool {
 		id := idOf(seq)
 		switch {
@@ -31,7 +29,7 @@ func (r Reader) LostIDs(after, last MessageID, cause Cause, most, scan int) (ids
 			return false
 		}
 		scan--
-		if cause == 0 || Cause(e.Priority) == cause {
+		if cause == 0 || fact.Cause(e.Priority) == cause {
 			ids = append(ids, id)
 		}
 		return true
@@ -81,14 +79,14 @@ func (r Reader) LostKeys(id MessageID) []string {
 type Shelf struct {
 	Messages int
 	Bytes    int64
-	ByCause  [causes]uint64
+	ByCause  [fact.Causes]uint64
 	Evicted  uint64 // since the vhost was opened
 }
 
 // LostStore counts the lost letters.
 func (r Reader) LostStore() Shelf {
 	m := r.v.lost.messages
-	return Shelf{Messages: m.Ready(), Bytes: m.Bytes(queue.Ready), ByCause: r.v.lostBy, Evicted: r.v.books.Ended[GoneShelf]}
+	return Shelf{Messages: m.Ready(), Bytes: m.Bytes(queue.Ready), ByCause: r.v.lostBy, Evicted: r.v.books.Ended[fact.GoneShelf]}
 }
 
 // LostLetters visits the letters in the lost store with an ID greater than after, oldest first, until visit returns
@@ -128,8 +126,8 @@ func (v *VHost) lostLetter(seq queue.Seq) LostLetter {
 // HeldLetter is a held letter as lists show it.
 type HeldLetter struct {
 	ID      MessageID // of the message in its queue
-	Cause   Cause
-	History History // the newest death is why it is a letter
+	Cause   fact.Cause
+	History fact.History // the newest death is why it is a letter
 	Took    []string
 	Size    uint32
 	Ref     storage.Ref

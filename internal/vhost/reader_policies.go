@@ -6,6 +6,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/settings"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // Rules copies the rules in force.
@@ -34,7 +35,7 @@ func (r Reader) Subject(name string, exchange bool) (s Subject, ok bool) {
 type Subjects struct {
 	Rules  *Rules // as of the first portion
 	copied [][]Subject
-	after  QueueID
+	after  fact.QueueID
 	names  []string // of exchanges that are not copied yet
 }
 

@@ -8,12 +8,13 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // QueueView is a queue as lists show it. Its tables are shared: do not change them.
 type QueueView struct {
-	Object
-	ID                       QueueID
+	fact.Object
+	ID                       fact.QueueID
 	Owner                    string // the connection of an exclusive queue
 	Ready, Unacked           int
 	Waiting, Held            int

@@ -7,11 +7,12 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // QueueSample is a queue as metrics see it: what Samples can tell without reading anything.
 type QueueSample struct {
-	ID                       QueueID
+	ID                       fact.QueueID
 	Name                     string
 	Type                     string
 	Durable                  bool
@@ -32,7 +33,7 @@ type QueueSample struct {
 // LetterWay is where the dead letters of a queue go, as far as that can be known before they die.
 type LetterWay struct {
 	Kind    WayKind
-	Targets []QueueID // shared: do not change them
+	Targets []fact.QueueID // shared: do not change them
 }
 
 // WayKind is whether dead letters have a way.
@@ -52,9 +53,9 @@ type Sampling struct {
 	begun   bool
 	gone    map[string]QueueStats
 	none    QueueStats // of queues that have counted nothing
-	after   QueueID
-	version uint64               // of the topology, for
-	ways    map[string][]QueueID // where an exchange leads, whatever the key
+	after   fact.QueueID
+	version uint64                    // of the topology, for
+	ways    map[string][]fact.QueueID // where an exchange leads, whatever the key
 }
 
 // Sample visits up to most queues more, in the order of their numbers, and reports whether there may be others. A
@@ -64,7 +65,7 @@ func (r Reader) Sample(to *Sampling, most int, visit func(*QueueSample)) (more b
 		r.v.beginSampling(to)
 	}
 	if to.ways == nil || to.version != r.v.topo.Version() {
-		to.version, to.ways = r.v.topo.Version(), map[string][]QueueID{}
+		to.version, to.ways = r.v.topo.Version(), map[string][]fact.QueueID{}
 	}
 	var x QueueSample
 	for _, q := range r.v.after(to.after) {
@@ -84,18 +85,20 @@ func (r Reader) Sample(to *Sampling, most int, visit func(*QueueSample)) (more b
 }
 
 // after lists the queues with greater numbers; some may be deleted.
-func (v *VHost) after(id QueueID) []*queueState {
+func (v *VHost) after(id fact.QueueID) []*queueState {
 	i, _ := slices.BinarySearchFunc(v.ordered, id+1, byNumber)
 	return v.ordered[i:]
 }
 
 // QueueChanges tells the greatest number that a queue was ever given, and how many queues were deleted since the vhost
 // was opened: the queues are the same as long as both are.
-func (r Reader) QueueChanges() (newest QueueID, deleted uint64) { return r.v.queueMax, r.v.dropped }
+func (r Reader) QueueChanges() (newest fact.QueueID, deleted uint64) {
+	return r.v.queueMax, r.v.dropped
+}
 
 // QueuesAfter visits up to most of the queues whose numbers are greater, in the order of numbers, and reports whether
 // there may be others.
-func (r Reader) QueuesAfter(id QueueID, most int, visit func(id QueueID, name string)) (more bool) {
+func (r Reader) QueuesAfter(id fact.QueueID, most int, visit func(id fact.QueueID, name string)) (more bool) {
 	for _, q := range r.v.after(id) {
 		if q.deleted || q.schedule != nil {
 			continue
@@ -172,7 +175,7 @@ func (r Reader) letterWay(q *queueState, to *Sampling) LetterWay {
 	if x == nil {
 		return LetterWay{Kind: WayMissing}
 	}
-	var targets []QueueID
+	var targets []fact.QueueID
 	switch {
 	case set.HasDLRK:
 		targets = r.v.topo.Route(x, &topology.Message{Key: []byte(set.DeadLetterRoutingKey)}, nil).Queues
@@ -192,9 +195,9 @@ func (r Reader) letterWay(q *queueState, to *Sampling) LetterWay {
 }
 
 // leadsTo lists the queues that an exchange may route a message to.
-func (r Reader) leadsTo(exchange string) (queues []QueueID) {
+func (r Reader) leadsTo(exchange string) (queues []fact.QueueID) {
 	seen := map[string]bool{exchange: true}
-	reached := map[QueueID]bool{}
+	reached := map[fact.QueueID]bool{}
 	visit := func(name string, all *[]string) {
 		if !seen[name] && r.v.topo.Exchange(name) != nil {
 			seen[name] = true
@@ -224,7 +227,7 @@ const oldestWithin = 256
 // OldestLetter tells when the dead letter next to the head of a queue died, in seconds since the Unix epoch: the first
 // time, if it died there of the same reason again. It is read unless it is the one that is known; ok is false if there
 // is none among the first messages: of what clients published there it is not known without reading it.
-func (r Reader) OldestLetter(id QueueID, known MessageID) (oldest MessageID, died int64, ok bool) {
+func (r Reader) OldestLetter(id fact.QueueID, known MessageID) (oldest MessageID, died int64, ok bool) {
 	q := r.v.queues[id]
 	if q == nil {
 		return 0, 0, false

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 func TestSampleInPortions(t *testing.T) {
@@ -78,7 +80,7 @@ func TestLetterWays(t *testing.T) {
 		targets string
 	}
 	got := map[string]way{}
-	names := map[QueueID]string{}
+	names := map[fact.QueueID]string{}
 	var at Sampling
 	v.Reader().Sample(&at, 100, func(q *QueueSample) { names[q.ID] = q.Name })
 	at = Sampling{}

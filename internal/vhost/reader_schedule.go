@@ -11,11 +11,12 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // ScheduleView is what waits in a delayed exchange.
 type ScheduleView struct {
-	ID       QueueID
+	ID       fact.QueueID
 	Exchange string
 	Orphan   bool // the exchange is gone, or is no delayed one any more
 	Messages int
@@ -73,7 +74,7 @@ func (v *VHost) scheduleView(q *queueState) ScheduleView {
 }
 
 // ScheduleNamed finds the schedule of a delayed exchange; ok is false if there is none.
-func (r Reader) ScheduleNamed(exchange string) (id QueueID, messages int, ok bool) {
+func (r Reader) ScheduleNamed(exchange string) (id fact.QueueID, messages int, ok bool) {
 	q := r.v.schedules[exchange]
 	if q == nil {
 		return 0, 0, false
@@ -83,7 +84,7 @@ func (r Reader) ScheduleNamed(exchange string) (id QueueID, messages int, ok boo
 
 // ScheduleName is the name of the delayed exchange, or of the queue, in which messages with such IDs wait; "" if it is
 // gone.
-func (r Reader) ScheduleName(id QueueID) (name string, queue bool) {
+func (r Reader) ScheduleName(id fact.QueueID) (name string, queue bool) {
 	q := r.v.queues[id]
 	if q == nil {
 		return "", false
@@ -134,7 +135,7 @@ func (m *ScheduledMessage) compare(o *ScheduledMessage) int {
 // messages than it was made for, and which chunks it has read. What comes, moves or leaves meanwhile may be in it or
 // not; what waits all the while is.
 type Listing struct {
-	queue  QueueID // 0: nothing is listed
+	queue  fact.QueueID // 0: nothing is listed
 	after  ScheduledMessage
 	until  deadline.Instant
 	most   int

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A Snapshot is a copy of what says where the messages of a vhost go: exchanges, bindings, queues with what they run
@@ -31,7 +32,7 @@ type SnapshotExchange struct {
 
 // SnapshotQueue is a queue of a Snapshot.
 type SnapshotQueue struct {
-	Object
+	fact.Object
 	Settings               Settings
 	Policy, OperatorPolicy string
 	Ready, Unacked         int
@@ -47,7 +48,7 @@ type Snapshotter struct {
 	made     *Snapshot
 	version  [2]uint64
 	again    int
-	after    QueueID
+	after    fact.QueueID
 	queues   [][]SnapshotQueue    // portions
 	bindings [][]topology.Binding // likewise
 	names    []string             // of exchanges

@@ -11,6 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/settings"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 func TestOptionValues(t *testing.T) {
@@ -37,14 +38,14 @@ func TestLostIDs(t *testing.T) {
 	// If this fails, a list of lost letters leaves some out, shows some twice, or holds up the vhost for all of them.
 	t.Parallel()
 	v := New("/", 1, nil, newPages())
-	causes := []Cause{LostRoute, LostCycle, LostRoute, LostRoute, LostCycle}
+	causes := []fact.Cause{fact.LostRoute, fact.LostCycle, fact.LostRoute, fact.LostRoute, fact.LostCycle}
 	for _, c := range causes {
 		v.lost.messages.Push(v.lost.messages.Next(0), queue.Entry{Priority: uint8(c)})
 	}
 	v.lost.messages.Remove(2)
 	for _, c := range []struct {
 		after, last uint64
-		cause       Cause
+		cause       fact.Cause
 		most, scan  int
 		ids         []uint64
 		next        uint64
@@ -53,9 +54,9 @@ func TestLostIDs(t *testing.T) {
 		{0, 9, 0, 2, 9, []uint64{1, 2}, 3},
 		{3, 9, 0, 2, 9, []uint64{4, 5}, 0},
 		{1, 4, 0, 9, 9, []uint64{2, 4}, 0},
-		{0, 9, LostCycle, 9, 9, []uint64{2, 5}, 0},
-		{0, 9, LostCycle, 9, 1, nil, 1},
-		{1, 9, LostCycle, 9, 1, []uint64{2}, 3},
+		{0, 9, fact.LostCycle, 9, 9, []uint64{2, 5}, 0},
+		{0, 9, fact.LostCycle, 9, 1, nil, 1},
+		{1, 9, fact.LostCycle, 9, 1, []uint64{2}, 3},
 		{5, 9, 0, 9, 9, nil, 0},
 		{^uint64(0), ^uint64(0), 0, 9, 9, nil, 0},
 	} {
@@ -73,7 +74,7 @@ func TestReaderChangesNothing(t *testing.T) {
 	// If this fails, a question about a virtual host changes it: what doors ask is no longer free of decisions.
 	t.Parallel()
 	for seed := range uint64(12) {
-		sc := &scenario{world: newWorld(), queues: map[QueueID]string{}, conns: map[string]ConnID{}}
+		sc := &scenario{world: newWorld(), queues: map[fact.QueueID]string{}, conns: map[string]fact.ConnID{}}
 		w := &walk{dice: rand.New(rand.NewPCG(seed, 2)), world: sc.world}
 		for range 15 {
 			var lines []string

@@ -4,9 +4,9 @@ import (
 	"sort"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // recent is what an exchange of the kind x-recent-history keeps for bindings to come: its newest messages. Durable and
@@ -37,22 +37,13 @@ func (s *step) keepRecent(m *message, exchanges []*topology.Exchange) {
 			return
 		}
 		durable := x.Durable && m.persistent
-		f := Fact{Kind: Noted, Durable: durable, Object: &Object{Name: x.Name}}
-		f.Entry = entryAt(s.recordOf(m, durable))
+		f := fact.Fact{Kind: fact.Noted, Durable: durable, Object: &fact.Object{Name: x.Name}}
+		f.Entry = fact.EntryAt(s.recordOf(m, durable))
 		if m.history != nil {
 			f.History = s.historyOf(m, durable)
 		}
 		s.emit(&f)
 	}
-}
-
-// entryAt is an entry that says no more than where its record lies.
-func entryAt(r storage.Ref) queue.Entry {
-	e := queue.Entry{Index: r.Index, Offset: r.Offset, Size: r.Size}
-	if r.Log == storage.Volatile {
-		e.Flags = queue.Volatile
-	}
-	return e
 }
 
 // isNotToKeep reports whether the publisher does not want the message to be kept.
@@ -66,7 +57,7 @@ func (m *message) isNotToKeep() bool {
 }
 
 // noted folds Noted.
-func (v *VHost) noted(f *Fact) {
+func (v *VHost) noted(f *fact.Fact) {
 	x := v.topo.Exchange(f.Object.Name)
 	if x == nil || x.Kind != topology.RecentHistory {
 		return
@@ -130,14 +121,14 @@ func (r *recent) messages(most int64) []recentMessage {
 // A gift is what a new binding is given of what its source has kept: to the queue, or through the exchange that it
 // leads to. What the source does not keep any more when its turn comes is not given.
 type gift struct {
-	binding *Object
+	binding *fact.Object
 	list    []recentMessage
-	targets []QueueID // of the first of list, from next on
+	targets []fact.QueueID // of the first of list, from next on
 	next    int
 }
 
 // giftsFor is what b, a new binding, is given; nil if nothing is.
-func (v *VHost) giftsFor(b *Object) *gift {
+func (v *VHost) giftsFor(b *fact.Object) *gift {
 	x := v.topo.Exchange(b.Source)
 	r := v.recents[b.Source]
 	if r == nil || x.Kind != topology.RecentHistory {
@@ -173,10 +164,10 @@ func (s *step) give(g *gift) (more bool) {
 }
 
 // targetsOfGift is where a message that was kept goes by a new binding.
-func (s *step) targetsOfGift(b *Object, m *message) []QueueID {
+func (s *step) targetsOfGift(b *fact.Object, m *message) []fact.QueueID {
 	if !b.ToExchange {
 		id, _ := s.topo.Queue(b.Name)
-		return []QueueID{id}
+		return []fact.QueueID{id}
 	}
 	return s.routeKept(s.topo.Exchange(b.Name), m)
 }
@@ -190,13 +181,13 @@ func (l *recentList) has(n uint64) bool {
 }
 
 // routeKept asks the topology where a message that was kept goes from x.
-func (s *step) routeKept(x *topology.Exchange, m *message) []QueueID {
+func (s *step) routeKept(x *topology.Exchange, m *message) []fact.QueueID {
 	if m.history != nil {
 		return s.routeLetter(x, m).Queues
 	}
 	scan := m.scan()
 	return s.routeOf(x, &topology.Message{
-		Key: m.content.key, More: append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...),
-		Properties: m.content.properties, Headers: scan.Headers, Entropy: s.draw(),
+		Key: m.content.Key, More: append(m.content.CC[:len(m.content.CC):len(m.content.CC)], m.content.BCC...),
+		Properties: m.content.Properties, Headers: scan.Headers, Entropy: s.draw(),
 	}, nil).Queues
 }

@@ -5,11 +5,12 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A JobChange is what ChangeRedrive does to a job.
 type JobChange struct {
-	Job    JobID
+	Job    fact.JobID
 	Action JobAction
 	Rate   uint64 // of JobRate: letters per second from now on, 0: as fast as may be
 	Note   string // of JobPause: by whom
@@ -60,7 +61,7 @@ func (s *step) beginRedrive(ch *channel, c *Command) *amqp.Error {
 	for len(s.jobs.all) >= jobsMax && s.forgetOldest() {
 	}
 	id := s.jobs.last + 1
-	s.emit(&Fact{Kind: JobBegun, Durable: true, N: uint64(id), Bytes: appendProgress(appendJobSpec(nil, &o), &p)})
+	s.emit(&fact.Fact{Kind: fact.JobBegun, Durable: true, N: uint64(id), Bytes: appendProgress(appendJobSpec(nil, &o), &p)})
 	s.wakeJob(s.jobs.find(id), s.Now)
 	s.done(ch, c, Effect{Count: uint64(id)})
 	return nil
@@ -80,7 +81,7 @@ func (p *Progress) bound(m *queue.Messages, newest bool) {
 func (s *step) forgetOldest() bool {
 	for _, j := range s.jobs.all {
 		if j.State.ended() {
-			s.emit(&Fact{Kind: JobForgotten, Durable: true, N: uint64(j.ID)})
+			s.emit(&fact.Fact{Kind: fact.JobForgotten, Durable: true, N: uint64(j.ID)})
 			return true
 		}
 	}
@@ -120,7 +121,7 @@ func (s *step) changeRedrive(ch *channel, c *Command) *amqp.Error {
 		}
 		p.Rate, j.since = x.Rate, 0
 	case JobForget:
-		s.emit(&Fact{Kind: JobForgotten, Durable: true, N: uint64(j.ID)})
+		s.emit(&fact.Fact{Kind: fact.JobForgotten, Durable: true, N: uint64(j.ID)})
 		s.done(ch, c, Effect{Count: uint64(j.ID)})
 		return nil
 	default:
@@ -141,7 +142,7 @@ func (s *step) progress(j *job, p *Progress) {
 	}
 	bounds := p.Bounds
 	p.Bounds = nil
-	s.emit(&Fact{Kind: JobProgressed, Durable: true, N: uint64(j.ID), Bytes: appendProgress(nil, p)})
+	s.emit(&fact.Fact{Kind: fact.JobProgressed, Durable: true, N: uint64(j.ID), Bytes: appendProgress(nil, p)})
 	p.Bounds = bounds
 }
 
@@ -166,16 +167,8 @@ func (s *step) resumeJobs() {
 	}
 }
 
-// sentBy is the job that sent a letter, 0 if none did or it has died since.
-func (x *RedriveMark) sentBy() JobID {
-	if x.CameBack {
-		return 0
-	}
-	return x.Job
-}
-
 // countDiedAgain counts a letter that was sent back by a job, 0 for none, and has died again.
-func (s *step) countDiedAgain(by JobID) {
+func (s *step) countDiedAgain(by fact.JobID) {
 	if j := s.jobs.find(by); j != nil {
 		j.back++
 		s.traffic.Redrives.CameBack++
@@ -192,14 +185,14 @@ func (s *step) countDiedAgainAtEnd(q *queueState, seq queue.Seq) {
 		return
 	}
 	h := s.historyAt(q.messages.Side(seq).History)
-	s.countDiedAgain(h.Redrive.sentBy())
+	s.countDiedAgain(h.Redrive.SentBy())
 }
 
 // republished counts a letter that was sent back before, and that a client has published anew where failures go: into
 // queues from which jobs send. Which job had sent it is not in its headers: the newest one from there is taken.
 func (s *step) republished(targets []*queueState) {
 	for _, q := range targets {
-		var by JobID
+		var by fact.JobID
 		for _, j := range s.jobs.all {
 			if s.whereabouts(j.Source) == q && j.Moved > 0 {
 				by = max(by, j.ID)

@@ -10,6 +10,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A destination is where one letter goes.
@@ -33,7 +34,7 @@ func (s *step) redriveRoute(o *JobSpec, source *queueState, seq queue.Seq, m *me
 	case TargetQueue:
 		name := o.Queue
 		if name == "" {
-			name = h.firstQueue()
+			name = h.FirstQueue()
 		}
 		if f, told := m.failure(); name == "" && told {
 			name = f.Queue
@@ -59,11 +60,11 @@ func (s *step) redriveRoute(o *JobSpec, source *queueState, seq queue.Seq, m *me
 	case TargetExchange:
 		w.exchange, w.keys = o.Exchange, []string{o.Key}
 		if o.Keys {
-			w.keys = m.content.keys()
+			w.keys = m.content.Keys()
 		}
 		why = s.routeBack(m, h, &w)
 	default:
-		w.exchange, w.keys = string(m.content.exchange), m.content.keys()
+		w.exchange, w.keys = string(m.content.Exchange), m.content.Keys()
 		if f, told := m.failure(); told {
 			if exchange, key, ok := f.Back(); ok {
 				w.exchange, w.keys = exchange, []string{key}
@@ -78,7 +79,7 @@ func (s *step) redriveRoute(o *JobSpec, source *queueState, seq queue.Seq, m *me
 }
 
 // routeBack asks the topology where w leads.
-func (s *step) routeBack(m *message, h History, w *destination) SkipReason {
+func (s *step) routeBack(m *message, h fact.History, w *destination) SkipReason {
 	x := s.topo.Exchange(w.exchange)
 	if x == nil {
 		return SkipNoExchange
@@ -109,11 +110,11 @@ func (v *VHost) roomAt(m *message, w *destination) SkipReason {
 	return 0
 }
 
-func skipReasonOf(c Cause) SkipReason {
+func skipReasonOf(c fact.Cause) SkipReason {
 	switch c {
-	case LostExchange:
+	case fact.LostExchange:
 		return SkipNoExchange
-	case LostRefused:
+	case fact.LostRefused:
 		return SkipRefused
 	}
 	return SkipNoRoute
@@ -125,38 +126,30 @@ func (m *message) failure() (f filter.Failure, told bool) {
 	if m.scan().Headers == nil {
 		return f, false
 	}
-	return filter.FailureOf(m.content.properties)
+	return filter.FailureOf(m.content.Properties)
 }
 
 // past is the history of a message, which it may not have had before.
-func (m *message) past() History {
+func (m *message) past() fact.History {
 	if m.history != nil {
 		return *m.history
 	}
-	h := History{Exchange: string(m.content.exchange), Keys: m.content.keys(), Share: lettersMax}
+	h := fact.History{Exchange: string(m.content.Exchange), Keys: m.content.Keys(), Share: fact.LettersMax}
 	if f, told := m.failure(); told {
 		h.Redrive.Times = uint32(min(max(f.Redrives, 0), math.MaxUint32-1))
 	}
 	return h
 }
 
-// firstQueue is where a letter died first, "" if it never did.
-func (h *History) firstQueue() string {
-	if k := len(h.Deaths); h.First.Queue == "" && k > 0 {
-		return h.Deaths[k-1].Queue
-	}
-	return h.First.Queue
-}
-
 // redriveOne moves a letter: it ends where it is, and is in its targets, in the same batch. The properties that it was
 // published with are its own again. What is kept stays where it is, too.
-func (s *step) redriveOne(o *JobSpec, job JobID, w destination, source *queueState, seq queue.Seq, m *message, keep bool) {
+func (s *step) redriveOne(o *JobSpec, job fact.JobID, w destination, source *queueState, seq queue.Seq, m *message, keep bool) {
 	h := m.past()
 	restore := !o.DropExpiration && m.scan().Expiration != nil && (job == 0 || o.returnsToWork(&h))
-	h.Exchange, h.Keys, h.HideCC, h.Share = w.exchange, w.keys, false, lettersMax
-	h.Redrive = h.Redrive.again(job)
+	h.Exchange, h.Keys, h.HideCC, h.Share = w.exchange, w.keys, false, fact.LettersMax
+	h.Redrive = h.Redrive.Again(job)
 	if o.StripDeaths {
-		h.Deaths, h.First, h.Last = nil, Origin{}, Origin{}
+		h.Deaths, h.First, h.Last = nil, fact.Origin{}, fact.Origin{}
 	}
 	if restore {
 		h.Redrive.Restored = true
@@ -173,14 +166,14 @@ func (s *step) redriveOne(o *JobSpec, job JobID, w destination, source *queueSta
 	s.traffic.Redrives.Moved++
 	if !keep {
 		source.counters().Redriven++
-		s.end(source, seq, Redriven)
+		s.end(source, seq, fact.Redriven)
 	}
 }
 
 // returnsToWork reports whether an order sends a message to where it is worked on, as it was published, and not from
 // one deliverDeadLetter of dead letters to another, where its expiration would end it.
-func (o *JobSpec) returnsToWork(h *History) bool {
-	return len(h.Deaths) == 0 || o.Target == TargetOrigin || o.Target == TargetQueue && (o.Queue == "" || o.Queue == h.firstQueue())
+func (o *JobSpec) returnsToWork(h *fact.History) bool {
+	return len(h.Deaths) == 0 || o.Target == TargetOrigin || o.Target == TargetQueue && (o.Queue == "" || o.Queue == h.FirstQueue())
 }
 
 // discardOne puts a message in the lost store, from which it may be taken back to its queue, or ends it for good if it
@@ -188,19 +181,19 @@ func (o *JobSpec) returnsToWork(h *History) bool {
 func (s *step) discardOne(source *queueState, seq queue.Seq) {
 	s.traffic.Redrives.Discarded++
 	if source == s.lost {
-		s.end(source, seq, GonePurged)
+		s.end(source, seq, fact.GonePurged)
 		return
 	}
 	source.counters().Discarded++
 	if s.options.LostLettersMaxBytes == 0 {
-		s.end(source, seq, Discarded)
+		s.end(source, seq, fact.Discarded)
 		return
 	}
 	m := s.loadMessage(source, seq)
 	h := m.past()
 	m.history, m.letter, m.historyVolatile = &h, storage.Ref{}, storage.Ref{}
-	s.putInLost(&m, Discarded, source.object.Name)
-	s.end(source, seq, Moved)
+	s.putInLost(&m, fact.Discarded, source.object.Name)
+	s.end(source, seq, fact.Moved)
 }
 
 // An Edit names a message that is published anew, with other properties and another body, and where it goes.
@@ -247,7 +240,7 @@ func (s *step) edited(c *Command) (e editedMessage, err *amqp.Error) {
 	old := s.loadMessage(e.source, seq)
 	h := old.past()
 	e.message = message{
-		content: content{exchange: old.content.exchange, key: old.content.key, bcc: old.content.bcc, properties: c.Properties, body: c.Body},
+		content: fact.Record{Exchange: old.content.Exchange, Key: old.content.Key, BCC: old.content.BCC, Properties: c.Properties, Body: c.Body},
 		ttl:     -1, persistent: scan.Persistent(), priority: scan.Priority, prioritized: scan.Flags&amqp.FlagPriority != 0, history: &h,
 	}
 	if scan.Headers != nil {
@@ -262,7 +255,7 @@ func (s *step) edited(c *Command) (e editedMessage, err *amqp.Error) {
 		e.skipped = SkipBusy
 	}
 	if x.Way == TargetExchange { // it is a new message, published there with that key
-		e.content.exchange, e.content.key, e.content.cc, e.content.bcc = []byte(x.Exchange), []byte(x.Key), nil, nil
+		e.content.Exchange, e.content.Key, e.content.CC, e.content.BCC = []byte(x.Exchange), []byte(x.Key), nil, nil
 	}
 	return e, nil
 }
@@ -279,7 +272,7 @@ func (s *step) resend(ch *channel, c *Command) *amqp.Error {
 	}
 	outcome := e.skipped.String()
 	if e.skipped == 0 {
-		outcome = Redriven.String()
+		outcome = fact.Redriven.String()
 		s.redriveOne(&e.order, 0, e.destination, e.source, seqOf(x.ID), &e.message, x.Keep)
 		s.markDirty(e.source, 0)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/settings"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 func TestMessagesThatCompareWithTooMuch(t *testing.T) {
@@ -27,7 +28,7 @@ func TestMessagesThatCompareWithTooMuch(t *testing.T) {
 	c.Properties = properties(2, amqp.Table{{Name: "CC", Value: cc}})
 	must(t, w, c) // by the default exchange, which compares nothing; then it dies
 	q, _ := w.v.Reader().Queue("q")
-	if q.Stats.Lost[LostRoute] != 1 || w.v.lost.messages.Ready() != 1 {
+	if q.Stats.Lost[fact.LostRoute] != 1 || w.v.lost.messages.Ready() != 1 {
 		t.Errorf("lost %v, %d on the shelf", q.Stats.Lost, w.v.lost.messages.Ready())
 	}
 	before := w.v.Reader().Books()

@@ -4,13 +4,14 @@ import (
 	"encoding/binary"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // rendered is what an encoded history says beside the headers that it stands for.
 type rendered struct {
 	exchange, key []byte // of the last hop
 	hideCC        bool
-	resent        RedriveMark
+	resent        fact.RedriveMark
 }
 
 // appendDeathHeaders appends the fields that an encoded history stands for, sorted by name, as they are in a
@@ -18,42 +19,42 @@ type rendered struct {
 // delivery of a dead letter passes here. The exchange and key of the last hop alias p.
 // Source: RabbitMQ dlx#effects; docs/compat/dead-lettering.md#5, #6, #15.
 func appendDeathHeaders(b, p []byte, d Dialect) (_ []byte, x rendered, err error) {
-	r := decoder{rest: p}
-	x.exchange = r.bytes()
-	for n, i := r.uint(), uint64(0); i < n && r.err == nil; i++ {
-		if k := r.bytes(); i == 0 {
+	r := fact.Decoder{Rest: p}
+	x.exchange = r.Bytes()
+	for n, i := r.Uint(), uint64(0); i < n && r.Err == nil; i++ {
+		if k := r.Bytes(); i == 0 {
 			x.key = k
 		}
 	}
-	r.uint() // share
+	r.Uint() // share
 	var origins [2]struct {
-		reason          Reason
+		reason          fact.Reason
 		queue, exchange []byte
 	}
 	for i := range origins {
 		o := &origins[i]
-		o.reason, o.queue, o.exchange = Reason(r.byte()), r.bytes(), r.bytes()
+		o.reason, o.queue, o.exchange = fact.Reason(r.Byte()), r.Bytes(), r.Bytes()
 	}
-	x.hideCC = origins[0].reason&reasonMarked != 0
-	origins[0].reason &^= reasonMarked
+	x.hideCC = origins[0].reason&fact.ReasonMarked != 0
+	origins[0].reason &^= fact.ReasonMarked
 	marked := origins[1].reason
-	origins[1].reason &^= reasonMarked | reasonTimed
-	if marked&reasonMarked != 0 {
-		x.resent = readResent(&r)
+	origins[1].reason &^= fact.ReasonMarked | fact.ReasonTimed
+	if marked&fact.ReasonMarked != 0 {
+		x.resent = fact.ReadRedrive(&r)
 	}
-	if marked&reasonTimed != 0 {
-		r.int()
+	if marked&fact.ReasonTimed != 0 {
+		r.Int()
 	}
-	deaths := r.uint()
+	deaths := r.Uint()
 	if deaths == 0 {
-		return b, x, r.err // it was lost before it could die
+		return b, x, r.Err // it was lost before it could die
 	}
 	b = appendName(b, "x-death", amqp.KindArray)
 	b, start := beginSized(b)
 	total := uint64(0)
-	for n := deaths; n > 0 && r.err == nil; n-- {
+	for n := deaths; n > 0 && r.Err == nil; n-- {
 		var count uint64
-		if b, count = appendDeath(b, &r, d, deaths > 1); r.err == nil {
+		if b, count = appendDeath(b, &r, d, deaths > 1); r.Err == nil {
 			total += count
 		}
 	}
@@ -69,31 +70,31 @@ func appendDeathHeaders(b, p []byte, d Dialect) (_ []byte, x rendered, err error
 		}
 		b = appendNamed(b, prefix, "exchange", o.exchange)
 		b = appendNamed(b, prefix, "queue", o.queue)
-		b = appendNamed(b, prefix, "reason", o.reason.in(d))
+		b = appendNamed(b, prefix, "reason", o.reason.Word(d))
 	}
-	return b, x, r.err
+	return b, x, r.Err
 }
 
 // death is one entry of an encoded history.
 type death struct {
-	reason                      Reason
+	reason                      fact.Reason
 	count                       uint64
 	time                        int64
 	queue, exchange, expiration []byte
-	keys                        decoder // at their number
+	keys                        fact.Decoder // at their number
 	expires                     bool
 }
 
-func readDeath(r *decoder) death {
-	marked := r.byte()
-	d := death{reason: Reason(marked &^ reasonMarked), expires: marked&reasonMarked != 0}
-	d.queue, d.count, d.time = r.bytes(), r.uint(), r.int()
-	d.exchange, d.keys = r.bytes(), *r
-	for n := r.uint(); n > 0 && r.err == nil; n-- {
-		r.bytes()
+func readDeath(r *fact.Decoder) death {
+	marked := r.Byte()
+	d := death{reason: fact.Reason(marked &^ fact.ReasonMarked), expires: marked&fact.ReasonMarked != 0}
+	d.queue, d.count, d.time = r.Bytes(), r.Uint(), r.Int()
+	d.exchange, d.keys = r.Bytes(), *r
+	for n := r.Uint(); n > 0 && r.Err == nil; n-- {
+		r.Bytes()
 	}
 	if d.expires {
-		d.expiration = r.bytes()
+		d.expiration = r.Bytes()
 	}
 	return d
 }
@@ -108,7 +109,7 @@ const (
 )
 
 // appendDeath appends one entry of x-death, and returns its count.
-func appendDeath(b []byte, r *decoder, dialect Dialect, several bool) ([]byte, uint64) {
+func appendDeath(b []byte, r *fact.Decoder, dialect Dialect, several bool) ([]byte, uint64) {
 	d := readDeath(r)
 	order := fieldOrder
 	if dialect&Dialect3 != 0 {
@@ -129,7 +130,7 @@ func appendDeath(b []byte, r *decoder, dialect Dialect, several bool) ([]byte, u
 			b = appendName(b, "count", amqp.KindInt64)
 			b = binary.BigEndian.AppendUint64(b, d.count)
 		case 'r':
-			b = appendField(b, "reason", d.reason.in(dialect))
+			b = appendField(b, "reason", d.reason.Word(dialect))
 		case 'q':
 			b = appendField(b, "queue", d.queue)
 		case 't':
@@ -141,9 +142,9 @@ func appendDeath(b []byte, r *decoder, dialect Dialect, several bool) ([]byte, u
 			b = appendName(b, "routing-keys", amqp.KindArray)
 			var list int
 			b, list = beginSized(b)
-			for n := d.keys.uint(); n > 0 && d.keys.err == nil; n-- {
+			for n := d.keys.Uint(); n > 0 && d.keys.Err == nil; n-- {
 				b = append(b, amqp.KindString)
-				b = amqp.AppendLongString(b, d.keys.bytes())
+				b = amqp.AppendLongString(b, d.keys.Bytes())
 			}
 			endSized(b, list)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // DirectReply is the name that a client consumes from, and gives as reply-to, to get answers without a queue.
@@ -111,7 +112,7 @@ func (s *step) deliverReply(c *Command, m *message, after storage.Index) bool {
 		s.note(Loss{Reader: n.name})
 		return false
 	}
-	record := appendRecord(nil, &m.content)
+	record := fact.AppendRecord(nil, &m.content)
 	size := uint32(len(record))
 	to.conn.window.Used += WindowCost(size)
 	s.setReplied(to.conn, to.conn.replied+WindowCost(size))

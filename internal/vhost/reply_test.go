@@ -1,6 +1,10 @@
 package vhost
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
+)
 
 // TestDirectRepliesAreBounded says that direct replies to a client that does not read take any amount of memory; that a
 // client which reads loses replies that came in a crowd, or those of another; or that nobody learns of what was
@@ -11,13 +15,13 @@ func TestDirectRepliesAreBounded(t *testing.T) {
 	w := newWorld()
 	w.out.Trace = false
 	must(t, w, open("replier")...)
-	for i := ConnID(2); i < 2+clients; i++ {
+	for i := fact.ConnID(2); i < 2+clients; i++ {
 		must(t, w, Command{Kind: Connect, Conn: i, Window: window, Definition: &Definition{Name: "requester"}},
 			Command{Kind: OpenChannel, Conn: i, Channel: ChannelID(i), Number: 1},
 			Command{Kind: Consume, Channel: ChannelID(i), Definition: &Definition{Name: DirectReply, NoAck: true}})
 	}
 	const body = 100_000
-	reply := func(to ConnID, n int) (came int, cost int64) {
+	reply := func(to fact.ConnID, n int) (came int, cost int64) {
 		t.Helper()
 		c := publishTo(w.v.channels[ChannelID(to)].replies.name, 1, "")
 		c.Body, c.Mandatory = make([]byte, body), true
@@ -58,7 +62,7 @@ func TestDirectRepliesAreBounded(t *testing.T) {
 	if n, _ := reply(3, 100); n != 100 { // of another, who reads
 		t.Errorf("%d of 100", n)
 	}
-	for c := ConnID(3); c < 2+clients; c++ {
+	for c := fact.ConnID(3); c < 2+clients; c++ {
 		reply(c, 500)
 	}
 	if most := int64(2 * repliesBytesMax); w.v.replied > most { // each that comes has a smaller share
@@ -72,7 +76,7 @@ func TestDirectRepliesAreBounded(t *testing.T) {
 	if n, _ := reply(2, 100); n >= 100 {
 		t.Errorf("%d of 100 are more than a share while others read nothing", n)
 	}
-	for c := ConnID(3); c < 2+clients; c++ {
+	for c := fact.ConnID(3); c < 2+clients; c++ {
 		must(t, w, Command{Kind: Disconnect, Conn: c})
 	}
 	must(t, w, Command{Kind: Grant, Conn: 2, Window: held})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // TestRingOfQueuesEnds says that a message in a ring of ten thousand queues goes round for ever, or that its way takes
@@ -49,9 +50,9 @@ func TestRingOfQueuesEnds(t *testing.T) {
 			}
 			held := 0
 			for _, q := range w.v.queues {
-				held += q.heldBy[LostHops]
+				held += q.heldBy[fact.LostHops]
 			}
-			if lost := w.v.Reader().LostStore().ByCause[LostHops]; lost+uint64(held) != 1 || (held == 1) != (name == "held") {
+			if lost := w.v.Reader().LostStore().ByCause[fact.LostHops]; lost+uint64(held) != 1 || (held == 1) != (name == "held") {
 				t.Errorf("of one letter %d are held for their hops, %d lost by them: books %+v", held, lost, w.v.Reader().Books())
 			}
 			written := 0
@@ -79,7 +80,7 @@ func TestHeldTooFarGoesOn(t *testing.T) {
 	must(t, w, declareWith(fmt.Sprint("q", n)))
 	must(t, w, publishTo("q0", amqp.Persistent, "m"))
 	at := w.v.queueNamed(fmt.Sprint("q", hopsMax))
-	if at.heldBy[LostHops] != 1 {
+	if at.heldBy[fact.LostHops] != 1 {
 		t.Fatalf("after %d hops at one moment %v are held, books %+v", hopsMax, at.heldBy, w.v.Reader().Books())
 	}
 	w.now += sweepFirst

@@ -4,6 +4,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // On a disk that is all but full, what is left is for settling, purging and deleting. Whoever runs the vhost says so by
@@ -14,7 +15,7 @@ import (
 
 // lateChunk is a chunk with messages that were due while there was no room.
 type lateChunk struct {
-	queue QueueID
+	queue fact.QueueID
 	chunk queue.Seq
 }
 
@@ -45,12 +46,12 @@ func (s *step) setRoom(room bool) {
 }
 
 // goesOn reports whether a message of q that dies for reason goes elsewhere.
-func (v *VHost) goesOn(q *queueState, reason Reason) bool {
-	return q != v.lost && (q.settings.HasDLX || reason == DeliveryLimit && v.options.LostLettersMaxBytes != 0)
+func (v *VHost) goesOn(q *queueState, reason fact.Reason) bool {
+	return q != v.lost && (q.settings.HasDLX || reason == fact.DeliveryLimit && v.options.LostLettersMaxBytes != 0)
 }
 
 // putsOff reports whether a message of q that dies for reason has to stay until there is room.
-func (v *VHost) putsOff(q *queueState, reason Reason) bool {
+func (v *VHost) putsOff(q *queueState, reason fact.Reason) bool {
 	return v.cramped && v.goesOn(q, reason)
 }
 
@@ -67,7 +68,7 @@ func (s *step) suspend(q *queueState, seq queue.Seq, t task) {
 	s.off = append(s.off, t)
 	q.off++
 	if s.out.Trace {
-		s.out.Facts = append(s.out.Facts, Fact{Kind: PutOff, Queue: q.id, Seq: seq, Failed: t.failed})
+		s.out.Facts = append(s.out.Facts, fact.Fact{Kind: fact.PutOff, Queue: q.id, Seq: seq, Failed: t.failed})
 	}
 	switch {
 	case ready && e.Flags&queue.Handed == 0:
@@ -106,7 +107,7 @@ func (s *step) purgeOff(q *queueState) (n uint64) {
 			continue
 		}
 		if e := q.messages.Entry(t.seq); e != nil && e.State == queue.Unacked {
-			s.end(q, t.seq, GonePurged)
+			s.end(q, t.seq, fact.GonePurged)
 			n++
 		}
 	}

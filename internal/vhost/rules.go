@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A change of policies or options for more queues and exchanges than a step reaches comes into force in portions, by
@@ -22,7 +23,7 @@ import (
 type ruling struct {
 	on        bool
 	exchanges []*topology.Exchange  // that have their old policy
-	upTo      QueueID               // queues with greater numbers have their old settings
+	upTo      fact.QueueID          // queues with greater numbers have their old settings
 	concerned []func(*subject) bool // by the changes since all had theirs; one of them is enough
 }
 
@@ -44,19 +45,19 @@ func (v *VHost) Ruling() bool { return v.ruling.on }
 
 // changeRules makes a change of policies or options, which f is, and puts it in force: at once, or in
 // portions. The answer comes when it is in force on all. Source: docs/compat/policies-and-permissions.md#7.
-func (s *step) changeRules(c *Command, f *Fact) {
+func (s *step) changeRules(c *Command, f *fact.Fact) {
 	n := s.conns[c.Conn]
 	if n == nil {
 		n = &conn{}
 	}
 	answer := Effect{Kind: Done, Command: c.Kind, Channel: c.Channel}
 	var set *Policy
-	if f.Kind == PolicySet {
+	if f.Kind == fact.PolicySet {
 		set = f.Policy
 	}
 	many := s.ruling.on || s.rulesTakeLong(set)
 	if many {
-		s.emit(&Fact{Kind: Ruled, Durable: true, N: 1})
+		s.emit(&fact.Fact{Kind: fact.Ruled, Durable: true, N: 1})
 	}
 	s.emit(f)
 	if !many {
@@ -109,7 +110,7 @@ func (s *step) rule(k CommandKind) (more bool) {
 		for work := s.work; n < len(rest) && (n == 0 || work < s.stepMax); n++ {
 			work += ruleWork(rest[n].object.Name, s.policies.PointsWith(nil))
 		}
-		f := Fact{Kind: Ruled, Durable: true, Queue: s.ruling.upTo, N: uint64(bits(n < len(rest)))}
+		f := fact.Fact{Kind: fact.Ruled, Durable: true, Queue: s.ruling.upTo, N: uint64(fact.Bits(n < len(rest)))}
 		if n > 0 {
 			f.Queue = rest[n-1].id
 		}
@@ -136,7 +137,7 @@ func (s *step) ruleExchanges() (more bool) {
 }
 
 // behind lists the queues with greater numbers.
-func (v *VHost) behind(id QueueID) []*queueState {
+func (v *VHost) behind(id fact.QueueID) []*queueState {
 	i, found := slices.BinarySearchFunc(v.ordered, id, byNumber)
 	if found {
 		i++
@@ -165,7 +166,7 @@ func (s *step) resumeRules() {
 }
 
 // ruled folds Ruled.
-func (v *VHost) ruled(f *Fact) {
+func (v *VHost) ruled(f *fact.Fact) {
 	r := &v.ruling
 	switch {
 	case f.Queue == 0 && f.N == 1:
@@ -233,7 +234,7 @@ func (v *VHost) repoliceExchange(x *topology.Exchange, concerned func(*subject) 
 }
 
 // matched folds Matched.
-func (v *VHost) matched(f *Fact) {
+func (v *VHost) matched(f *fact.Fact) {
 	q := v.queues[f.Queue]
 	switch {
 	case f.Policy.Name == "":
@@ -249,12 +250,12 @@ func (v *VHost) matched(f *Fact) {
 }
 
 // appendMatched says which policy applies to a queue, or an exchange.
-func appendMatched(b []byte, id QueueID, exchange string, operator bool, policy string) []byte {
+func appendMatched(b []byte, id fact.QueueID, exchange string, operator bool, policy string) []byte {
 	if policy == "" {
 		return b
 	}
 	p := &Policy{Name: policy, Operator: operator}
-	return appendFact(b, &Fact{Kind: Matched, Queue: id, Object: &Object{Name: exchange}, Policy: p}, 0)
+	return fact.Append(b, &fact.Fact{Kind: fact.Matched, Queue: id, Object: &fact.Object{Name: exchange}, Policy: p}, 0)
 }
 
 // resolve puts the policies and options of a checkpoint in force, when all of them are known and nothing is known of
@@ -284,7 +285,7 @@ func (v *VHost) resolve() {
 // endRuling puts what has changed in force on all queues, without a fact: for a checkpoint that cannot wait.
 func (v *VHost) endRuling() {
 	if v.ruling.on {
-		v.ruled(&Fact{Kind: Ruled, Queue: v.queueMax})
+		v.ruled(&fact.Fact{Kind: fact.Ruled, Queue: v.queueMax})
 		v.repoliced = nil
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A Salvage makes of a log that the disk has damaged what can be made of it: it folds what there is, notes what there
@@ -21,12 +22,12 @@ type Salvage struct {
 	v    *VHost
 	read func(storage.Ref) ([]byte, error)
 
-	at      storage.Index        // that the checkpoint covers
-	names   map[QueueID]string   // of all queues that there ever were
-	hurt    bool                 // facts are missing: others may make no sense
-	unsound bool                 // what is folded may not be what was written
-	since   map[laneOf]bool      // lanes in which a copy was made since facts were missed
-	missing map[QueueID][]seqRun // numbers of copies that nobody knows, and that did not end later
+	at      storage.Index             // that the checkpoint covers
+	names   map[fact.QueueID]string   // of all queues that there ever were
+	hurt    bool                      // facts are missing: others may make no sense
+	unsound bool                      // what is folded may not be what was written
+	since   map[laneOf]bool           // lanes in which a copy was made since facts were missed
+	missing map[fact.QueueID][]seqRun // numbers of copies that nobody knows, and that did not end later
 	wanted  []*lostChunk
 	lacks   []Lack
 	drop    map[copyAt]bool // copies of which the record is lost
@@ -35,11 +36,11 @@ type Salvage struct {
 
 type (
 	laneOf struct {
-		queue QueueID
+		queue fact.QueueID
 		lane  uint8
 	}
 	copyAt struct {
-		queue QueueID
+		queue fact.QueueID
 		seq   queue.Seq
 	}
 	seqRun struct{ first, end queue.Seq }
@@ -49,7 +50,7 @@ type (
 // call, or says why there are none.
 func NewSalvage(name string, log storage.LogID, read func(storage.Ref) ([]byte, error)) *Salvage {
 	s := &Salvage{
-		read: read, names: map[QueueID]string{}, since: map[laneOf]bool{}, missing: map[QueueID][]seqRun{},
+		read: read, names: map[fact.QueueID]string{}, since: map[laneOf]bool{}, missing: map[fact.QueueID][]seqRun{},
 		drop: map[copyAt]bool{}, plain: map[copyAt]bool{},
 	}
 	s.v = New(name, log, salvageRecords{s}, salvagePages{s})
@@ -126,34 +127,34 @@ var errUnknownFormat = errors.New("unknown format")
 
 // eachFact calls fn for each fact of a batch that can be read. Where a record is damaged, whoever refers to it will
 // find out; behind any other damage no fact can be found.
-func (s *Salvage) eachFact(index storage.Index, data []byte, lost [][2]int, fn func(*Fact)) error {
+func (s *Salvage) eachFact(index storage.Index, data []byte, lost [][2]int, fn func(*fact.Fact)) error {
 	if len(data) == 0 {
 		return nil
 	}
-	r := decoder{rest: data}
+	r := fact.Decoder{Rest: data}
 	damaged := func(from, to int) bool {
 		return slices.ContainsFunc(lost, func(h [2]int) bool { return from < h[1] && h[0] < to })
 	}
-	at := func() int { return len(data) - len(r.rest) }
-	if format := r.byte(); format != formatVersion && !damaged(0, 1) && !s.unsound {
-		return fmt.Errorf("vhost %q: batch %d: %w %d, this version reads %d", s.v.name, index, errUnknownFormat, format, formatVersion)
+	at := func() int { return len(data) - len(r.Rest) }
+	if format := r.Byte(); format != fact.FormatVersion && !damaged(0, 1) && !s.unsound {
+		return fmt.Errorf("vhost %q: batch %d: %w %d, this version reads %d", s.v.name, index, errUnknownFormat, format, fact.FormatVersion)
 	}
-	now := r.uint()
-	if damaged(0, at()) || r.err != nil {
+	now := r.Uint()
+	if damaged(0, at()) || r.Err != nil {
 		s.lose(Lack{Kind: LackFacts, Index: index, Last: index, Why: "none of its facts can be read"})
 		return nil
 	}
 	if !s.unsound {
 		s.v.logged = max(s.v.logged, deadline.Instant(now))
 	}
-	for len(r.rest) > 0 {
+	for len(r.Rest) > 0 {
 		from := at()
-		f, err := parseFact(&r, s.v.log, index)
+		f, err := fact.Parse(&r, s.v.log, index)
 		if err == nil {
-			err = r.err
+			err = r.Err
 		}
 		head := at()
-		if f.Kind == Stored || f.Kind == Remembered {
+		if f.Kind == fact.Stored || f.Kind == fact.Remembered {
 			head = min(head, from+recordHeadBytes)
 		}
 		if err != nil || damaged(from, head) {
@@ -169,7 +170,7 @@ func (s *Salvage) eachFact(index storage.Index, data []byte, lost [][2]int, fn f
 const recordHeadBytes = 5
 
 // take folds a fact if it makes sense.
-func (s *Salvage) take(f *Fact) {
+func (s *Salvage) take(f *fact.Fact) {
 	s.before(f)
 	if why := s.senseless(f); why != "" {
 		s.lack(Lack{Kind: LackSense, Queue: s.names[f.Queue], Number: f.Seq.Number(), Priority: f.Seq.Lane(), Why: why})
@@ -181,7 +182,7 @@ func (s *Salvage) take(f *Fact) {
 }
 
 // apply folds a fact. What cannot be folded, because it is not what was written, is an error.
-func (s *Salvage) apply(f *Fact) (err error) {
+func (s *Salvage) apply(f *fact.Fact) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -199,13 +200,13 @@ func (s *Salvage) apply(f *Fact) (err error) {
 }
 
 // senseless says why a fact cannot be folded, "" if it can. Those about what is not there are void, as everywhere.
-func (s *Salvage) senseless(f *Fact) string {
+func (s *Salvage) senseless(f *fact.Fact) string {
 	switch f.Kind {
-	case Stored, Remembered:
+	case fact.Stored, fact.Remembered:
 		return ""
-	case Paged, PendingFree:
+	case fact.Paged, fact.PendingFree:
 		return s.unreadable(f)
-	case QueueDeclared:
+	case fact.QueueDeclared:
 		s.names[f.Queue] = f.Object.Name
 		if old, taken := s.v.topo.Queue(f.Object.Name); taken && s.hurt { // its deletion is among what is lost
 			n := len(s.v.queues)
@@ -222,7 +223,7 @@ func (s *Salvage) senseless(f *Fact) string {
 }
 
 // unreadable looks at the page of a chunk; one that cannot be read is left out, and its messages are wanted.
-func (s *Salvage) unreadable(f *Fact) string {
+func (s *Salvage) unreadable(f *fact.Fact) string {
 	c, err := queue.ParseChunk(f.Bytes, s.v.log)
 	if err != nil {
 		return err.Error()
@@ -234,11 +235,11 @@ func (s *Salvage) unreadable(f *Fact) string {
 	switch {
 	case err == nil:
 		return ""
-	case f.Kind == PendingFree:
+	case f.Kind == fact.PendingFree:
 		s.lack(Lack{Kind: LackGrave, Ref: c.Page, Why: err.Error()})
 	default:
 		s.wanted = append(s.wanted, &lostChunk{queue: f.Queue, first: f.Seq, saved: c, why: err.Error(), found: map[queue.Seq]*foundCopy{}, ended: map[queue.Seq]bool{}})
 	}
-	f.Kind = Remembered // nothing more of it
+	f.Kind = fact.Remembered // nothing more of it
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // examinedAtOnce is how many copies are examined at a time, in the order in which their records lie in the log: queues
@@ -112,7 +113,7 @@ func (s *Salvage) examine(all []examined) {
 	for _, i := range order {
 		p, err := s.read(record(&all[i]))
 		if err == nil {
-			_, err = parseRecord(p)
+			_, err = fact.ParseRecord(p)
 		}
 		if err != nil {
 			lost[i] = s.withoutRecord(&all[i], err)
@@ -129,16 +130,16 @@ func (s *Salvage) examine(all []examined) {
 }
 
 // historyOf reads the history of a dead letter.
-func (s *Salvage) historyOf(x *examined) (History, error) {
+func (s *Salvage) historyOf(x *examined) (fact.History, error) {
 	p, err := s.read(x.history)
 	if err != nil {
-		return History{}, err
+		return fact.History{}, err
 	}
 	if x.queue == s.v.lost {
 		h, _, err := parseLostInfo(p)
 		return h, err
 	}
-	return parseHistory(p)
+	return fact.ParseHistory(p)
 }
 
 // lackOf says which copy is concerned, and what is known of it.
@@ -181,11 +182,11 @@ func (s *Salvage) address(r storage.Ref) (exchange, key string) {
 		if err != nil {
 			continue
 		}
-		name, rest, ok := cutShort(p[1:])
+		name, rest, ok := fact.CutShort(p[1:])
 		if !ok {
 			return "", ""
 		}
-		routing, _, _ := cutShort(rest)
+		routing, _, _ := fact.CutShort(rest)
 		return string(name), string(routing)
 	}
 	return "", ""
@@ -204,11 +205,11 @@ func (s *Salvage) examineRecents(count func(storage.Ref)) {
 			count(m.history)
 			p, err := s.read(m.record)
 			if err == nil {
-				_, err = parseRecord(p)
+				_, err = fact.ParseRecord(p)
 			}
 			if err == nil && !m.history.IsZero() {
 				if p, err = s.read(m.history); err == nil {
-					_, err = parseHistory(p)
+					_, err = fact.ParseHistory(p)
 				}
 			}
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // LackKind says what is lost.
@@ -57,55 +58,55 @@ type Lack struct {
 }
 
 // before keeps the account of copies that were made by facts that are lost.
-func (s *Salvage) before(f *Fact) {
+func (s *Salvage) before(f *fact.Fact) {
 	if !s.hurt {
 		return
 	}
 	n := queue.Seq(min(max(f.N, 1), 1<<40))
 	switch f.Kind {
-	case Enqueued:
+	case fact.Enqueued:
 		if s.v.queueOf(f.Queue) == nil {
 			s.makeUp(f.Queue)
 		}
 		s.passOver(f, f.Seq)
-	case Ended:
+	case fact.Ended:
 		s.unmiss(f.Queue, f.Seq, f.Seq+n)
 		s.passOver(f, f.Seq)
 		if q := s.v.queueOf(f.Queue); q != nil && q.messages.Fits(f.Seq+n) {
 			q.messages.Skip(f.Seq + n)
 		}
-	case Handed:
+	case fact.Handed:
 		s.passOver(f, f.Seq+n)
-	case Returned, Resumed, Deferred, Held, Kept:
+	case fact.Returned, fact.Resumed, fact.Deferred, fact.Held, fact.Kept:
 		s.passOver(f, f.Seq+1)
-	case QueueDeleted:
+	case fact.QueueDeleted:
 		delete(s.missing, f.Queue)
 	}
 }
 
 // makeUp declares a queue whose declaration is lost, so that its messages have a place.
-func (s *Salvage) makeUp(id QueueID) {
+func (s *Salvage) makeUp(id fact.QueueID) {
 	name := fmt.Sprintf("recovered-%d", id)
 	for s.v.queueNamed(name) != nil {
 		name += "-"
 	}
 	const lanes = 255 // nobody knows which priorities it had
-	o := Object{Name: name, Type: "classic", Durable: true, Arguments: amqp.Table{{Name: "x-max-priority", Value: amqp.Int32(lanes)}}}
-	s.take(&Fact{Kind: QueueDeclared, Durable: true, Queue: id, Object: &o})
+	o := fact.Object{Name: name, Type: "classic", Durable: true, Arguments: amqp.Table{{Name: "x-max-priority", Value: amqp.Int32(lanes)}}}
+	s.take(&fact.Fact{Kind: fact.QueueDeclared, Durable: true, Queue: id, Object: &o})
 	s.lack(Lack{Kind: LackQueue, Queue: name, Why: "its name, arguments and bindings are lost"})
 }
 
 // passOver notes, for the first fact that tells of it since facts were missed, that numbers of a lane before end were
 // used.
-func (s *Salvage) passOver(f *Fact, end queue.Seq) {
+func (s *Salvage) passOver(f *fact.Fact, end queue.Seq) {
 	q := s.v.queueOf(f.Queue)
 	lane := laneOf{f.Queue, f.Seq.Lane()}
 	if q == nil || s.since[lane] || lane.lane > q.messages.PriorityMax() {
 		return
 	}
 	next := q.messages.Next(lane.lane)
-	if f.Kind == Enqueued || end > next {
-		s.since[lane] = f.Kind == Enqueued
+	if f.Kind == fact.Enqueued || end > next {
+		s.since[lane] = f.Kind == fact.Enqueued
 	}
 	if end > next {
 		s.miss(f.Queue, next, end)
@@ -113,7 +114,7 @@ func (s *Salvage) passOver(f *Fact, end queue.Seq) {
 	}
 }
 
-func (s *Salvage) miss(id QueueID, first, end queue.Seq) {
+func (s *Salvage) miss(id fact.QueueID, first, end queue.Seq) {
 	runs := s.missing[id]
 	if n := len(runs); n > 0 && runs[n-1].end == first {
 		runs[n-1].end = end
@@ -122,7 +123,7 @@ func (s *Salvage) miss(id QueueID, first, end queue.Seq) {
 	s.missing[id] = append(runs, seqRun{first, end})
 }
 
-func (s *Salvage) unmiss(id QueueID, first, end queue.Seq) {
+func (s *Salvage) unmiss(id fact.QueueID, first, end queue.Seq) {
 	var left []seqRun
 	for _, r := range s.missing[id] {
 		for _, part := range [2]seqRun{{r.first, min(r.end, first)}, {max(r.first, end), r.end}} {
@@ -140,7 +141,7 @@ func (s *Salvage) unmiss(id QueueID, first, end queue.Seq) {
 
 // tellMissing notes the copies that nobody knows.
 func (s *Salvage) tellMissing() {
-	ids := make([]QueueID, 0, len(s.missing))
+	ids := make([]fact.QueueID, 0, len(s.missing))
 	for id := range s.missing {
 		ids = append(ids, id)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // Marks returns what a sound vhost refers to in some spans of its log and of the log of its pages, in order.
@@ -28,7 +29,7 @@ func (s *Salvage) Rebuild(at storage.Index, pages storage.Pages) (*VHost, error)
 	if len(ranges) > 0 {
 		n.use.Restore(ranges, at)
 	}
-	b := binary.AppendUvarint([]byte{formatVersion}, uint64(s.v.logged))
+	b := binary.AppendUvarint([]byte{fact.FormatVersion}, uint64(s.v.logged))
 	if err := n.Fold(0, s.v.newDefinitions().append(b, math.MaxInt)); err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func (s *Salvage) Rebuild(at storage.Index, pages storage.Pages) (*VHost, error)
 	live := n.durable.Made
 	n.durable = s.v.durable
 	if lost := n.durable.Made - n.durable.Total() - live; int64(lost) > 0 {
-		n.durable.Ended[Damaged] += lost
+		n.durable.Ended[fact.Damaged] += lost
 	}
 	n.durable.Made = n.durable.Total() + live
 	n.books = n.durable
@@ -67,13 +68,13 @@ func (s *Salvage) moveInto(n *VHost, q *queueState) {
 			return true
 		}
 		side := q.messages.Side(seq)
-		f := Fact{Kind: Enqueued, Durable: true, Queue: q.id, Seq: seq, Entry: *e, History: side.History, N: uint64(side.Acquired)}
+		f := fact.Fact{Kind: fact.Enqueued, Durable: true, Queue: q.id, Seq: seq, Entry: *e, History: side.History, N: uint64(side.Acquired)}
 		if e.State == queue.Waiting {
 			f.At = side.Until
 		}
-		var held *Fact
+		var held *fact.Fact
 		if x, known := q.held[seq]; e.State == queue.Held && known {
-			held = &Fact{Kind: Held, Durable: true, Queue: q.id, Seq: seq, Cause: x.cause, History: side.History, Took: x.took}
+			held = &fact.Fact{Kind: fact.Held, Durable: true, Queue: q.id, Seq: seq, Cause: x.cause, History: side.History, Took: x.took}
 		}
 		s.make(n, f, uint64(side.Failed), held)
 		if done++; done%queue.ChunkLen == 0 {
@@ -92,7 +93,7 @@ func (s *Salvage) moveInto(n *VHost, q *queueState) {
 }
 
 // make makes one copy in n.
-func (s *Salvage) make(n *VHost, f Fact, failed uint64, held *Fact) {
+func (s *Salvage) make(n *VHost, f fact.Fact, failed uint64, held *fact.Fact) {
 	if s.plain[copyAt{f.Queue, f.Seq}] {
 		f.Entry.Flags &^= queue.Letter
 		f.History, held = storage.Ref{}, nil
@@ -100,7 +101,7 @@ func (s *Salvage) make(n *VHost, f Fact, failed uint64, held *Fact) {
 	f.Entry.State = queue.Ready
 	n.apply(&f)
 	if failed > 0 {
-		n.apply(&Fact{Kind: Tallied, Queue: f.Queue, Seq: f.Seq, N: failed})
+		n.apply(&fact.Fact{Kind: fact.Tallied, Queue: f.Queue, Seq: f.Seq, N: failed})
 	}
 	if held != nil {
 		n.apply(held)

@@ -6,12 +6,13 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // lostChunk is a page of a queue that cannot be read: its messages can be found again where they were made, if that is
 // still in the log.
 type lostChunk struct {
-	queue QueueID
+	queue fact.QueueID
 	first queue.Seq
 	saved queue.SavedChunk
 	why   string
@@ -21,9 +22,9 @@ type lostChunk struct {
 
 // foundCopy is a copy as the log made it, and what became of it since.
 type foundCopy struct {
-	made   Fact // Enqueued
+	made   fact.Fact // Enqueued
 	failed uint64
-	held   *Fact
+	held   *fact.Fact
 }
 
 // Wants reports whether Search may find something.
@@ -32,7 +33,7 @@ func (s *Salvage) Wants() bool { return len(s.wanted) > 0 }
 // Search looks in a batch, each that there is in the order of the log, for the messages of pages that cannot be read.
 func (s *Salvage) Search(index storage.Index, data []byte, lost [][2]int) error {
 	lacks, hurt := s.lacks, s.hurt // what is lost was told when it was folded
-	err := s.eachFact(index, data, lost, func(f *Fact) {
+	err := s.eachFact(index, data, lost, func(f *fact.Fact) {
 		for _, c := range s.wanted {
 			if c.queue == f.Queue {
 				c.look(f, index > s.at)
@@ -44,17 +45,17 @@ func (s *Salvage) Search(index storage.Index, data []byte, lost [][2]int) error 
 }
 
 // look takes from a fact what it says of copies of the chunk; later facts are not in the checkpoint.
-func (c *lostChunk) look(f *Fact, later bool) {
+func (c *lostChunk) look(f *fact.Fact, later bool) {
 	switch f.Kind {
-	case Enqueued:
+	case fact.Enqueued:
 		if c.holds(f.Seq) && !c.saved.Gone(int(f.Seq-c.first)) {
 			c.found[f.Seq] = &foundCopy{made: *f}
 		}
 		return
-	case QueueDeleted:
+	case fact.QueueDeleted:
 		clear(c.found)
 		return
-	case Handed, Returned, Resumed, Deferred, Held, Kept, Ended:
+	case fact.Handed, fact.Returned, fact.Resumed, fact.Deferred, fact.Held, fact.Kept, fact.Ended:
 	default:
 		return
 	}
@@ -63,7 +64,7 @@ func (c *lostChunk) look(f *Fact, later bool) {
 		if seq >= c.first+queue.ChunkLen {
 			return
 		}
-		if later && f.Kind == Ended && seq >= c.first && !c.saved.Gone(int(seq-c.first)) {
+		if later && f.Kind == fact.Ended && seq >= c.first && !c.saved.Gone(int(seq-c.first)) {
 			c.ended[seq] = true
 		}
 		if x := c.found[seq]; x != nil && x.tell(f) {
@@ -75,27 +76,27 @@ func (c *lostChunk) look(f *Fact, later bool) {
 func (c *lostChunk) holds(s queue.Seq) bool { return s >= c.first && s-c.first < queue.ChunkLen }
 
 // tell folds a fact about the copy, and reports whether that was its end.
-func (x *foundCopy) tell(f *Fact) (ended bool) {
+func (x *foundCopy) tell(f *fact.Fact) (ended bool) {
 	e := &x.made.Entry
 	switch f.Kind {
-	case Ended:
+	case fact.Ended:
 		return true
-	case Handed:
+	case fact.Handed:
 		e.Flags |= queue.Redelivered | queue.Handed
-	case Returned:
+	case fact.Returned:
 		e.Flags = e.Flags&^queue.Handed | queue.Redelivered
 		x.made.N++
 		x.made.At = f.At
 		if f.Failed {
 			x.failed++
 		}
-	case Resumed:
+	case fact.Resumed:
 		x.made.At = 0
-	case Deferred:
+	case fact.Deferred:
 		x.made.At = f.At
-	case Kept:
+	case fact.Kept:
 		e.ExpireAt = 0
-	case Held:
+	case fact.Held:
 		x.made.History, e.ExpireAt, x.made.At = f.History, 0, 0
 		e.Flags = e.Flags&^queue.Handed | queue.Letter
 		held := *f
@@ -130,7 +131,7 @@ func (s *Salvage) tellWanted() {
 }
 
 // foundIn lists what was found again of a queue, in its order.
-func (s *Salvage) foundIn(id QueueID) []*foundCopy {
+func (s *Salvage) foundIn(id fact.QueueID) []*foundCopy {
 	var all []*foundCopy
 	for _, c := range s.wanted {
 		if c.queue != id {

@@ -15,6 +15,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scenario files expect")
@@ -75,10 +76,10 @@ func lineDifference(got, want string) string {
 // scenario is one file being played.
 type scenario struct {
 	world    *world
-	queues   map[QueueID]string
+	queues   map[fact.QueueID]string
 	channels []string // by ChannelID-1
-	conns    map[string]ConnID
-	connMax  ConnID
+	conns    map[string]fact.ConnID
+	connMax  fact.ConnID
 	given    bool
 	typed    bool
 	out      strings.Builder // what the block led to
@@ -86,7 +87,7 @@ type scenario struct {
 
 // play runs a file and returns it with what really happened.
 func play(text string) (string, error) {
-	sc := &scenario{world: newWorld(), queues: map[QueueID]string{}, conns: map[string]ConnID{}}
+	sc := &scenario{world: newWorld(), queues: map[fact.QueueID]string{}, conns: map[string]fact.ConnID{}}
 	var result strings.Builder
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if len(lines) == 0 || !strings.HasPrefix(lines[0], "# ") || !strings.Contains(text, "Source: ") {
@@ -331,7 +332,7 @@ func (sc *scenario) show() {
 	fmt.Fprintf(&sc.out, "books made=%d", books.Made)
 	for c, n := range books.Ended {
 		if n > 0 {
-			fmt.Fprintf(&sc.out, " %s=%d", Cause(c), n)
+			fmt.Fprintf(&sc.out, " %s=%d", fact.Cause(c), n)
 		}
 	}
 	sc.out.WriteString("\n")

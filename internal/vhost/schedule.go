@@ -11,6 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A schedule keeps the messages that one delayed exchange has taken and that are not due. It is a queue without a name,
@@ -27,7 +28,7 @@ const delayedMax = "x-delayed-max-length"
 
 // ScheduledID names a scheduled message, or one that waits in a queue, for ever: no other has it.
 type ScheduledID struct {
-	Schedule QueueID
+	Schedule fact.QueueID
 	Number   uint64
 }
 
@@ -39,7 +40,7 @@ func ParseScheduledID(text string) (id ScheduledID, ok bool) {
 	schedule, number, ok := strings.Cut(text, "-")
 	q, err := strconv.ParseUint(schedule, 10, 32)
 	n, err2 := strconv.ParseUint(number, 10, 64)
-	id = ScheduledID{QueueID(q), n}
+	id = ScheduledID{fact.QueueID(q), n}
 	return id, ok && err == nil && err2 == nil && id.String() == text
 }
 
@@ -47,7 +48,7 @@ func ParseScheduledID(text string) (id ScheduledID, ok bool) {
 // as many as it may.
 func (s *step) postpone(keepers []*topology.Exchange, m *message) (kept []ScheduledID, refused bool) {
 	later := *m
-	later.content.properties = negated(m.content.properties, m.delay)
+	later.content.Properties = negated(m.content.Properties, m.delay)
 	later.record, later.recordVolatile, later.scanned = storage.Ref{}, storage.Ref{}, false
 	for _, x := range keepers {
 		if s.isFull(x, m) {
@@ -56,9 +57,9 @@ func (s *step) postpone(keepers []*topology.Exchange, m *message) (kept []Schedu
 			continue
 		}
 		q := s.scheduleOf(x.Name)
-		f := Fact{Kind: Enqueued, Durable: true, Queue: q.id, Seq: q.messages.Next(0), At: s.From + deadline.Instant(m.delay)}
+		f := fact.Fact{Kind: fact.Enqueued, Durable: true, Queue: q.id, Seq: q.messages.Next(0), At: s.From + deadline.Instant(m.delay)}
 		ref := s.recordOf(&later, true)
-		f.Entry = queue.Entry{Index: ref.Index, Offset: ref.Offset, Size: ref.Size, BodyBytes: uint32(len(m.content.body))}
+		f.Entry = queue.Entry{Index: ref.Index, Offset: ref.Offset, Size: ref.Size, BodyBytes: uint32(len(m.content.Body))}
 		s.flag(q, &f.Entry, ref, true, m.reportsFailure)
 		if later.history != nil {
 			f.Entry.Flags |= queue.Letter
@@ -99,8 +100,8 @@ func (s *step) scheduleOf(exchange string) *queueState {
 	if q := s.schedules[exchange]; q != nil {
 		return q
 	}
-	o := &Object{Name: exchange, Type: scheduleType, Durable: true}
-	s.emit(&Fact{Kind: QueueDeclared, Durable: true, Queue: s.queueMax + 1, Object: o})
+	o := &fact.Object{Name: exchange, Type: scheduleType, Durable: true}
+	s.emit(&fact.Fact{Kind: fact.QueueDeclared, Durable: true, Queue: s.queueMax + 1, Object: o})
 	return s.schedules[exchange]
 }
 
@@ -115,7 +116,7 @@ func (v *VHost) addSchedule(q *queueState) {
 func (s *step) closeSchedule(exchange string) {
 	q, x := s.schedules[exchange], s.topo.Exchange(exchange)
 	if q != nil && (x == nil || !x.Delayed) && q.waiting() == 0 {
-		s.emit(&Fact{Kind: QueueDeleted, Durable: true, Queue: q.id})
+		s.emit(&fact.Fact{Kind: fact.QueueDeleted, Durable: true, Queue: q.id})
 	}
 }
 
@@ -129,18 +130,18 @@ func (s *step) fire(q *queueState, seq queue.Seq) {
 	}
 	p := passage{}
 	if x := s.topo.Exchange(q.object.Name); x == nil {
-		s.storeDue(q, &m, LostExchange, "", &p)
+		s.storeDue(q, &m, fact.LostExchange, "", &p)
 	} else {
 		route := s.routeDue(x, &m)
 		s.keepRecent(&m, route.Recent)
 		if len(route.Queues) == 0 {
-			s.storeDue(q, &m, LostRoute, "", &p)
+			s.storeDue(q, &m, fact.LostRoute, "", &p)
 		}
 		for _, id := range route.Queues {
 			s.arrive(q, s.queues[id], &m, &p)
 		}
 	}
-	cause := Fired
+	cause := fact.Fired
 	if !p.placed && p.lost != 0 {
 		cause = p.lost
 	}
@@ -165,8 +166,8 @@ func (s *step) routeDue(x *topology.Exchange, m *message) topology.Route {
 // routeBy is routeDue for a message that never died, with the bits by which exchanges choose.
 func (v *VHost) routeBy(x *topology.Exchange, m *message, entropy uint64) topology.Route {
 	t := topology.Message{
-		Key: m.content.key, More: append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...),
-		Properties: m.content.properties, Headers: m.scan().Headers, Entropy: entropy,
+		Key: m.content.Key, More: append(m.content.CC[:len(m.content.CC):len(m.content.CC)], m.content.BCC...),
+		Properties: m.content.Properties, Headers: m.scan().Headers, Entropy: entropy,
 	}
 	route := v.routeOf(x, &t, v.dueRoute[:0])
 	v.dueRoute = route.Queues
@@ -174,9 +175,9 @@ func (v *VHost) routeBy(x *topology.Exchange, m *message, entropy uint64) topolo
 }
 
 // storeDue puts a message that came due and finds no place in the lost store, as a letter without deaths.
-func (s *step) storeDue(from *queueState, m *message, cause Cause, target string, p *passage) {
+func (s *step) storeDue(from *queueState, m *message, cause fact.Cause, target string, p *passage) {
 	letter := *m
-	h := History{Keys: m.content.keys(), Share: lettersMax}
+	h := fact.History{Keys: m.content.Keys(), Share: fact.LettersMax}
 	if m.history != nil {
 		h = *m.history
 	}
@@ -188,8 +189,8 @@ func (s *step) storeDue(from *queueState, m *message, cause Cause, target string
 // arrive puts what was fired into one of its targets.
 func (s *step) arrive(from, to *queueState, m *message, p *passage) {
 	switch {
-	case m.history != nil && m.history.cycles(to.object.Name, m.history.Last.Reason):
-		s.storeDue(from, m, LostCycle, to.object.Name, p)
+	case m.history != nil && m.history.Cycles(to.object.Name, m.history.Last.Reason):
+		s.storeDue(from, m, fact.LostCycle, to.object.Name, p)
 	case !to.refuses(m):
 		s.enqueue(to, m)
 		s.markDirty(to, 0)
@@ -198,7 +199,7 @@ func (s *step) arrive(from, to *queueState, m *message, p *passage) {
 		beyond := s.deadLetterOnReject(to, m, 1)
 		p.placed, p.lost = p.placed || beyond.placed, max(p.lost, beyond.lost)
 	default:
-		s.storeDue(from, m, LostRefused, to.object.Name, p)
+		s.storeDue(from, m, fact.LostRefused, to.object.Name, p)
 	}
 }
 
@@ -240,7 +241,7 @@ func (s *step) eachScheduled(ch *channel, c *Command, do func(*queueState, queue
 func (s *step) cancelOne(q *queueState, seq queue.Seq) {
 	was := q.messages.Side(seq).Until
 	s.traffic.Scheduled.Cancelled++
-	s.end(q, seq, Unscheduled)
+	s.end(q, seq, fact.Unscheduled)
 	s.lookAgain(q, seq, was)
 }
 
@@ -250,7 +251,7 @@ func (s *step) move(q *queueState, seq queue.Seq, at deadline.Instant) {
 	if q.schedule != nil {
 		s.traffic.Scheduled.Rescheduled++
 	}
-	s.emit(&Fact{Kind: Deferred, Queue: q.id, Seq: seq, At: at, Durable: q.messages.Entry(seq).Flags&queue.Persistent != 0})
+	s.emit(&fact.Fact{Kind: fact.Deferred, Queue: q.id, Seq: seq, At: at, Durable: q.messages.Entry(seq).Flags&queue.Persistent != 0})
 	s.lookAgain(q, seq, was)
 }
 

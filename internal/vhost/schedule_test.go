@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // delayed is a world with a delayed exchange d that leads to a queue q, and n messages in it that wait for so many ms.
@@ -138,8 +139,8 @@ func TestOneInstantInOrder(t *testing.T) {
 		w.ask(t, Command{Kind: Tick})
 		ticks++
 		for i := range w.out.Facts {
-			if f := &w.out.Facts[i]; f.Kind == Ended && f.Queue == 2 {
-				if uint64(f.Seq) != next || f.Cause != Fired {
+			if f := &w.out.Facts[i]; f.Kind == fact.Ended && f.Queue == 2 {
+				if uint64(f.Seq) != next || f.Cause != fact.Fired {
 					t.Fatalf("message %d left after %d messages, as %s", f.Seq, next, f.Cause)
 				}
 				next++

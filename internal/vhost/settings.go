@@ -7,13 +7,6 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/settings"
 )
 
-// address sends a letter to the dead-letter exchange of a queue: with its key, or the letter's own keys if it has none.
-func (h *History) address(s *Settings) {
-	if h.Exchange = s.DeadLetterExchange; s.HasDLRK {
-		h.Keys = []string{s.DeadLetterRoutingKey}
-	}
-}
-
 // share returns settings that equal s, and that queues may share: those of a crowd of queues are few.
 func (v *VHost) share(s Settings) *Settings {
 	for i, x := range v.shared {

@@ -3,6 +3,7 @@ package vhost
 import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // tags finds which deliveries a settlement names: from first to last. Source: docs/compat/amqp-surface.md#12.
@@ -57,11 +58,11 @@ func (s *step) settleRest(ch *channel, first, last uint64, c *Command) {
 }
 
 // reasonOf is what a message dies of that a consumer does not want.
-func (v *VHost) reasonOf(c *Command) Reason {
+func (v *VHost) reasonOf(c *Command) fact.Reason {
 	if c.Kind == Nack && v.options.Dialect&DialectReasons != 0 {
-		return Nacked
+		return fact.Nacked
 	}
-	return Rejected
+	return fact.Rejected
 }
 
 // settle ends one delivery, if it is outstanding: it is acked, returns, or dies.
@@ -78,7 +79,7 @@ func (s *step) settle(ch *channel, tag uint64, c *Command) {
 	case d.queue.deleted:
 	case c.Kind == Ack:
 		s.acked(d.queue, d.seq)
-		s.end(d.queue, d.seq, Acked)
+		s.end(d.queue, d.seq, fact.Acked)
 	default:
 		s.deadLetter(d.queue, d.seq, s.reasonOf(c), 0)
 	}
@@ -157,11 +158,11 @@ func (s *step) returnOne(q *queueState, seq queue.Seq, failed bool) {
 	over := set.DeliveryLimit >= 0 && int64(count) > set.DeliveryLimit || set.Exhausted(count)
 	at := set.RetryAt(s.From, failed, count, s.Entropy^uint64(seq))
 	late := due(e, s.Now) && (!set.ExpiryHead || at != 0) // what waits does not come to the head
-	if over && s.putsOff(q, DeliveryLimit) || late && s.putsOff(q, Expired) {
+	if over && s.putsOff(q, fact.DeliveryLimit) || late && s.putsOff(q, fact.Expired) {
 		s.suspend(q, seq, task{requeue: true, failed: failed})
 		return
 	}
-	f := Fact{Kind: Returned, Queue: q.id, Seq: seq, Failed: failed, Durable: e.Flags&queue.Persistent != 0}
+	f := fact.Fact{Kind: fact.Returned, Queue: q.id, Seq: seq, Failed: failed, Durable: e.Flags&queue.Persistent != 0}
 	switch {
 	case over && set.RetryType != RetryDisabled:
 		q.counters().Exhausted++
@@ -173,9 +174,9 @@ func (s *step) returnOne(q *queueState, seq queue.Seq, failed bool) {
 	s.emit(&f)
 	switch {
 	case over:
-		s.deadLetter(q, seq, DeliveryLimit, 0)
+		s.deadLetter(q, seq, fact.DeliveryLimit, 0)
 	case late:
-		s.deadLetter(q, seq, Expired, 0)
+		s.deadLetter(q, seq, fact.Expired, 0)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // shares say from which queues the letters in the lost store are. When it is full, the queue that has the most bytes
@@ -40,9 +41,9 @@ func originOf(name string) uint32 {
 }
 
 // origin is that of a letter: the queue in which it died last, or that it was discarded from.
-func (m *message) origin(cause Cause, target string) uint32 {
+func (m *message) origin(cause fact.Cause, target string) uint32 {
 	switch {
-	case cause == Discarded:
+	case cause == fact.Discarded:
 		return originOf(target)
 	case m.history == nil || len(m.history.Deaths) == 0:
 		return 0

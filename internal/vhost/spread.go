@@ -6,6 +6,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A message for more queues than a step reaches is a staged transaction of one step, which names the queues: it is
@@ -23,12 +24,12 @@ func (v *VHost) spreads(ch *channel, targets []*queueState) bool {
 func (s *step) spread(ch *channel, targets []*queueState, m *message, then func(s *step, refused, durable bool)) {
 	own := *m
 	c := &own.content
-	c.exchange, c.key, c.properties, c.body = bytes.Clone(c.exchange), bytes.Clone(c.key), bytes.Clone(c.properties), bytes.Clone(c.body)
-	for i := range c.cc {
-		c.cc[i] = bytes.Clone(c.cc[i])
+	c.Exchange, c.Key, c.Properties, c.Body = bytes.Clone(c.Exchange), bytes.Clone(c.Key), bytes.Clone(c.Properties), bytes.Clone(c.Body)
+	for i := range c.CC {
+		c.CC[i] = bytes.Clone(c.CC[i])
 	}
-	for i := range c.bcc {
-		c.bcc[i] = bytes.Clone(c.bcc[i])
+	for i := range c.BCC {
+		c.BCC[i] = bytes.Clone(c.BCC[i])
 	}
 	own.scanned = false
 	rest := slices.Clone(targets)
@@ -39,8 +40,8 @@ func (s *step) spread(ch *channel, targets []*queueState, m *message, then func(
 		for _, q := range rest {
 			step.targets = append(step.targets, q.id)
 		}
-		s.emit(&Fact{Kind: TxStaged, Durable: true, N: id, Bytes: appendStep(nil, &step)})
-		s.emit(&Fact{Kind: TxCommitted, Durable: true, N: id})
+		s.emit(&fact.Fact{Kind: fact.TxStaged, Durable: true, N: id, Bytes: appendStep(nil, &step)})
+		s.emit(&fact.Fact{Kind: fact.TxCommitted, Durable: true, N: id})
 	}
 	refused, durable := false, false
 	s.inPortions(ongoing{conn: ch.conn, portion: func(s *step) bool {
@@ -65,9 +66,9 @@ func (s *step) spread(ch *channel, targets []*queueState, m *message, then func(
 
 // reached notes that n queues more have a message, and so many have not.
 func (s *step) reached(id uint64, n, rest int) {
-	f := Fact{Kind: TxReached, Durable: true, N: id, Seq: queue.Seq(n)}
+	f := fact.Fact{Kind: fact.TxReached, Durable: true, N: id, Seq: queue.Seq(n)}
 	if rest == 0 {
-		f = Fact{Kind: TxApplied, Durable: true, N: id, Seq: 1}
+		f = fact.Fact{Kind: fact.TxApplied, Durable: true, N: id, Seq: 1}
 	}
 	s.emit(&f)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A transaction that is too large for one step is committed in portions, and still happens as a whole or not at all:
@@ -36,11 +37,11 @@ type txStep struct {
 	command *Command // nil after a restart
 	tags    []uint64 // likewise
 
-	record  storage.Ref // of a publish; zero if a restart forgets it
-	targets []QueueID   // the queues that it goes to, if they are named: see spread
-	kind    CommandKind // of a settlement, 0: it is a publish
-	flag    bool        // requeue
-	runs    []run       // the durable messages that it settles
+	record  storage.Ref    // of a publish; zero if a restart forgets it
+	targets []fact.QueueID // the queues that it goes to, if they are named: see spread
+	kind    CommandKind    // of a settlement, 0: it is a publish
+	flag    bool           // requeue
+	runs    []run          // the durable messages that it settles
 }
 
 // txStepTags is how many deliveries a step of a transaction settles; txStepReturns if they return to their queues,
@@ -82,14 +83,14 @@ func (s *step) commitInPortions(ch *channel, c *Command, held []heldCommand, siz
 				err = tooManyCopies()
 			}
 			if err != nil {
-				s.emit(&Fact{Kind: TxDropped, Durable: true, N: x.id})
+				s.emit(&fact.Fact{Kind: fact.TxDropped, Durable: true, N: x.id})
 				s.closeFor(ch, CommitTx, err)
 				return false
 			}
 		}
 		if !committed {
 			committed = true
-			s.emit(&Fact{Kind: TxCommitted, Durable: true, N: x.id})
+			s.emit(&fact.Fact{Kind: fact.TxCommitted, Durable: true, N: x.id})
 		}
 		n := 0
 		for ; n < len(steps) && !s.full(); n++ {
@@ -99,7 +100,7 @@ func (s *step) commitInPortions(ch *channel, c *Command, held []heldCommand, siz
 			}
 		}
 		steps = steps[n:]
-		s.emit(&Fact{Kind: TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)})
+		s.emit(&fact.Fact{Kind: fact.TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)})
 		switch {
 		case len(steps) > 0:
 			staged = len(steps) // all of them are
@@ -137,7 +138,7 @@ func (s *step) stage(ch *channel, id uint64, step *txStep) (copies int, err *amq
 	} else if copies, err = s.stagePublish(ch, step); err != nil {
 		return 0, err
 	}
-	s.emit(&Fact{Kind: TxStaged, Durable: true, N: id, Bytes: appendStep(nil, step)})
+	s.emit(&fact.Fact{Kind: fact.TxStaged, Durable: true, N: id, Bytes: appendStep(nil, step)})
 	return copies, nil
 }
 
@@ -196,7 +197,7 @@ func (x *txStep) rejects() bool { return x.kind != 0 && x.kind != Ack && !x.flag
 func (s *step) resumeTx() {
 	for _, x := range slices.Clone(s.txs) {
 		if !x.committed {
-			s.emit(&Fact{Kind: TxDropped, Durable: true, N: x.id})
+			s.emit(&fact.Fact{Kind: fact.TxDropped, Durable: true, N: x.id})
 			continue
 		}
 		x.resumed = true
@@ -219,7 +220,7 @@ func (s *step) resumeTx() {
 				}
 			}
 			more := n < len(x.steps)
-			s.emit(&Fact{Kind: TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)})
+			s.emit(&fact.Fact{Kind: fact.TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)})
 			return more
 		}})
 	}
@@ -241,7 +242,7 @@ func (s *step) resumeStep(step *txStep) (done bool) {
 			done = false
 		case step.kind == Ack:
 			s.acked(q, seq)
-			s.end(q, seq, Acked)
+			s.end(q, seq, fact.Acked)
 		case step.flag:
 			s.returnOne(q, seq, step.kind == Reject)
 		default:
@@ -265,14 +266,14 @@ func (s *step) publishStaged(record storage.Ref) {
 		}
 		m.reportsFailure = filter.TellsOfFailure(scan.Headers)
 	}
-	x := s.topo.Exchange(string(m.content.exchange))
+	x := s.topo.Exchange(string(m.content.Exchange))
 	if x == nil || x.Internal {
 		return
 	}
 	var targets []*queueState
 	route := s.routeOf(x, &topology.Message{
-		Key: m.content.key, More: append(m.content.cc[:len(m.content.cc):len(m.content.cc)], m.content.bcc...),
-		Properties: m.content.properties, Headers: scan.Headers, Early: m.early(), Entropy: s.draw(),
+		Key: m.content.Key, More: append(m.content.CC[:len(m.content.CC):len(m.content.CC)], m.content.BCC...),
+		Properties: m.content.Properties, Headers: scan.Headers, Early: m.early(), Entropy: s.draw(),
 	}, nil)
 	for _, id := range route.Queues {
 		if q := s.queues[id]; m.persistent || q.quorum {
@@ -314,13 +315,13 @@ func (v *VHost) txOf(id uint64) *stagedTx {
 }
 
 // txStaged folds TxStaged.
-func (v *VHost) txStaged(f *Fact) {
+func (v *VHost) txStaged(f *fact.Fact) {
 	x := v.txOf(f.N)
 	if x == nil {
 		x = &stagedTx{id: f.N}
 		v.txs = append(v.txs, x)
 	}
-	r := decoder{rest: f.Bytes}
+	r := fact.Decoder{Rest: f.Bytes}
 	step := readStep(&r, v.log)
 	v.retain(step.record, true)
 	v.numbers(step.targets, true)
@@ -362,10 +363,10 @@ func (v *VHost) forgetTx(x *stagedTx) {
 func (v *VHost) appendTxs(b []byte) []byte {
 	for _, x := range v.txs {
 		for i := range x.steps {
-			b = appendFact(b, &Fact{Kind: TxStaged, N: x.id, Bytes: appendStep(nil, &x.steps[i])}, 0)
+			b = fact.Append(b, &fact.Fact{Kind: fact.TxStaged, N: x.id, Bytes: appendStep(nil, &x.steps[i])}, 0)
 		}
 		if x.committed {
-			b = appendFact(b, &Fact{Kind: TxCommitted, N: x.id}, 0)
+			b = fact.Append(b, &fact.Fact{Kind: fact.TxCommitted, N: x.id}, 0)
 		}
 	}
 	return b
@@ -375,7 +376,7 @@ func (v *VHost) appendTxs(b []byte) []byte {
 // the ref of the record, with 4 count, queue × count; or requeue(1), count, (queue, seq, n) × count.
 func appendStep(b []byte, x *txStep) []byte {
 	if x.targets != nil {
-		b = appendRef(append(b, txSpread), x.record)
+		b = fact.AppendRef(append(b, txSpread), x.record)
 		b = binary.AppendUvarint(b, uint64(len(x.targets)))
 		for _, id := range x.targets {
 			b = binary.AppendUvarint(b, uint64(id))
@@ -384,9 +385,9 @@ func appendStep(b []byte, x *txStep) []byte {
 	}
 	b = append(b, txKinds[x.kind])
 	if x.kind == 0 {
-		return appendRef(b, x.record)
+		return fact.AppendRef(b, x.record)
 	}
-	b = append(b, bits(x.flag))
+	b = append(b, fact.Bits(x.flag))
 	b = binary.AppendUvarint(b, uint64(len(x.runs)))
 	for _, r := range x.runs {
 		b = binary.AppendUvarint(b, uint64(r.queue))
@@ -400,37 +401,37 @@ const txSpread = 4 // beside those of txKinds
 
 var txKinds = map[CommandKind]byte{0: 0, Ack: 1, Nack: 2, Reject: 3}
 
-func readStep(r *decoder, log storage.LogID) (x txStep) {
-	what := r.byte()
+func readStep(r *fact.Decoder, log storage.LogID) (x txStep) {
+	what := r.Byte()
 	if what == 0 {
-		if x.record = parseRef(r, log); x.record.Size == 0 {
+		if x.record = fact.ParseRef(r, log); x.record.Size == 0 {
 			x.record = storage.Ref{}
 		}
 		return x
 	}
 	if what == txSpread {
-		x.record = parseRef(r, log)
-		x.targets = []QueueID{}
-		for n := r.uint(); n > 0 && r.err == nil; n-- {
-			x.targets = append(x.targets, QueueID(r.uint()))
+		x.record = fact.ParseRef(r, log)
+		x.targets = []fact.QueueID{}
+		for n := r.Uint(); n > 0 && r.Err == nil; n-- {
+			x.targets = append(x.targets, fact.QueueID(r.Uint()))
 		}
 		return x
 	}
 	x.kind = [4]CommandKind{0, Ack, Nack, Reject}[what&3]
-	x.flag = r.byte() != 0
-	for n := r.uint(); n > 0 && r.err == nil; n-- {
-		x.runs = append(x.runs, run{QueueID(r.uint()), 0, queue.Seq(r.uint()), r.uint()})
+	x.flag = r.Byte() != 0
+	for n := r.Uint(); n > 0 && r.Err == nil; n-- {
+		x.runs = append(x.runs, run{fact.QueueID(r.Uint()), 0, queue.Seq(r.Uint()), r.Uint()})
 	}
 	return x
 }
 
 // checkStep reports what is wrong with a step that was read.
 func checkStep(p []byte) error {
-	r := decoder{rest: p}
-	if what := r.byte(); what > txSpread {
+	r := fact.Decoder{Rest: p}
+	if what := r.Byte(); what > txSpread {
 		return fmt.Errorf("unknown step %d of a transaction", what)
 	}
-	r = decoder{rest: p}
+	r = fact.Decoder{Rest: p}
 	readStep(&r, 0)
-	return r.err
+	return r.Err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // bodies lists what is in each queue, sorted.
@@ -16,7 +17,7 @@ func (w *world) bodies() string {
 	for _, q := range w.v.sortedQueues() {
 		q.messages.Each(0, func(s queue.Seq, _ *queue.Entry) bool {
 			m := w.v.loadMessage(q, s)
-			all = append(all, fmt.Sprintf("%s/%s", q.object.Name, m.content.body))
+			all = append(all, fmt.Sprintf("%s/%s", q.object.Name, m.content.Body))
 			return true
 		})
 	}
@@ -237,7 +238,7 @@ func TestTransactionsHoldManySettlements(t *testing.T) {
 	c := publishTo("q", amqp.Persistent, "m")
 	c.Channel = 1
 	must(t, w, c, Command{Kind: CommitTx, Channel: 1}, Command{Kind: CommitTx, Channel: 1})
-	if q, _ := w.v.Reader().Queue("q"); q.Unacked != 1 || w.v.Reader().Books().Ended[Acked] != 11 || w.v.Reader().Books().Ended[GoneRejected] != 89 {
+	if q, _ := w.v.Reader().Queue("q"); q.Unacked != 1 || w.v.Reader().Books().Ended[fact.Acked] != 11 || w.v.Reader().Books().Ended[fact.GoneRejected] != 89 {
 		t.Errorf("%d are unacked, %+v", q.Unacked, w.v.Reader().Books())
 	}
 	refused, err := w.step(Command{Kind: Ack, Channel: 1, Tag: 50})

@@ -3,6 +3,7 @@ package vhost
 import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A step is one command that is being decided: the machine, the stamp to decide by, and the outcome so far.
@@ -39,7 +40,7 @@ func (v *VHost) Step(st Stamp, c Command, out *Outcome) error {
 func (v *VHost) Work() int { return v.work }
 
 // routeOf asks the topology where a message goes from x, and counts the work.
-func (v *VHost) routeOf(x *topology.Exchange, m *topology.Message, to []QueueID) topology.Route {
+func (v *VHost) routeOf(x *topology.Exchange, m *topology.Message, to []fact.QueueID) topology.Route {
 	r := v.topo.Route(x, m, to)
 	v.work += r.Work*workOfPoint + (len(r.Queues)-len(to))*workOfRoute
 	return r

@@ -7,6 +7,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/settings"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // settleBy is the instant at which a delivery of q that is handed over now is taken back, 0 if never. x is nil for a
@@ -95,7 +96,7 @@ func (s *step) expel(ch *channel, x *queue.Consumer) {
 	}
 	s.extra -= extraOf(x.Arguments)
 	s.effect(Effect{Kind: Cancelled, Channel: ch.id, ConsumerTag: x.Tag, After: s.newest()})
-	if q := s.queues[QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
+	if q := s.queues[fact.QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
 		q.counters().TimedOut++
 		s.markDirty(q, 0)
 		s.consumerLeft(q)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // transaction holds what a transactional channel asked for since its last commit.
@@ -112,10 +113,10 @@ func (s *step) bufferInTx(ch *channel, c *Command) *amqp.Error {
 // uncommitted counts the bytes that transactions hold: until they are committed, or rolled back, or their channels end.
 type uncommitted struct {
 	total int64
-	of    map[ConnID]int64 // without zeros
+	of    map[fact.ConnID]int64 // without zeros
 }
 
-func (u *uncommitted) add(c ConnID, n int) {
+func (u *uncommitted) add(c fact.ConnID, n int) {
 	if n == 0 {
 		return
 	}
@@ -130,7 +131,7 @@ func (v *VHost) Uncommitted() int64 { return v.uncommitted.total }
 
 // UncommittedOf is how many of them are a connection's. What it has committed in portions counts until the last one,
 // also when the connection has ended.
-func (v *VHost) UncommittedOf(c ConnID) int64 { return v.uncommitted.of[c] }
+func (v *VHost) UncommittedOf(c fact.ConnID) int64 { return v.uncommitted.of[c] }
 
 // endTx forgets what ch holds since its last commit.
 func (v *VHost) endTx(ch *channel) {
@@ -144,7 +145,7 @@ func (v *VHost) endTx(ch *channel) {
 // portions has left its channel.
 func (v *VHost) checkUncommitted() error {
 	var total int64
-	held := map[ConnID]int64{}
+	held := map[fact.ConnID]int64{}
 	for _, ch := range v.channels {
 		if ch.tx != nil {
 			held[ch.conn.id] += int64(ch.tx.bytes)
@@ -283,7 +284,7 @@ func tooManyCopies() *amqp.Error {
 // nowhere. record and full are as for publishFrom.
 func (s *step) publishHeld(record storage.Ref, ch *channel, c *Command) (full bool) {
 	if x := s.topo.Exchange(string(c.Exchange)); (x == nil || x.Internal) && string(c.Exchange) != ControlExchange {
-		m := message{content: content{exchange: c.Exchange, key: c.Key, properties: c.Properties, body: c.Body}}
+		m := message{content: fact.Record{Exchange: c.Exchange, Key: c.Key, Properties: c.Properties, Body: c.Body}}
 		gone := &flow{} // deleted since, or made again as another
 		s.received(ch, c, gone, nil, 0)
 		s.publishToNone(ch, c, &m, gone)

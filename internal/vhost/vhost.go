@@ -12,6 +12,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/topology"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // VHost is one virtual host. See the package comment.
@@ -24,15 +25,15 @@ type VHost struct {
 	topo            *topology.Topology
 	exchanges       []*topology.Exchange // in the order of their declaration; some may be deleted
 	ruledBy         map[string]string    // the policies that apply to exchanges, by exchange
-	queues          map[QueueID]*queueState
-	queueMax        QueueID                // the greatest ever given
-	queueLogged     QueueID                // the greatest that the log has, of a queue that may be gone
+	queues          map[fact.QueueID]*queueState
+	queueMax        fact.QueueID           // the greatest ever given
+	queueLogged     fact.QueueID           // the greatest that the log has, of a queue that may be gone
 	ordered         []*queueState          // queues by number; a deleted one keeps its place only
 	dropped         uint64                 // queues deleted since the vhost was opened
 	schedules       map[string]*queueState // of delayed exchanges, by name; they are among the queues
 	lost            *queueState
-	lostBy          [causes]uint64 // letters in the lost store
-	shares          shares         // likewise, by the queues that they are from
+	lostBy          [fact.Causes]uint64 // letters in the lost store
+	shares          shares              // likewise, by the queues that they are from
 	options         Options
 	optionTable     amqp.Table  // as set
 	shared          []*Settings // that queues have, the newest first: what the next queue has is mostly among them
@@ -51,8 +52,8 @@ type VHost struct {
 	deletedMessages []*queue.Messages   // of queues that are deleted: likewise, of whole queues
 	freeing         bool                // in the set: what is pending free are looked after
 	recents         map[string]*recent  // by exchange
-	books           Books               // all copies since the vhost was opened, and the durable ones before
-	durable         Books               // persistent copies in durable queues
+	books           fact.Books          // all copies since the vhost was opened, and the durable ones before
+	durable         fact.Books          // persistent copies in durable queues
 	logged          deadline.Instant    // time of the newest batch folded or made
 	repoliced       []repoliced         // by the last change of policies or options, until that is in force
 
@@ -76,7 +77,7 @@ type VHost struct {
 	extra int64 // that the tables of what is declared take, see extraOf
 
 	// Connected.
-	conns       map[ConnID]*conn
+	conns       map[fact.ConnID]*conn
 	channels    map[ChannelID]*channel
 	handedAt    deadline.Instant // in the set: when lazy facts are written at the latest, 0: none wait
 	ongoing     []ongoing        // commands that ticks go on with, in order
@@ -103,8 +104,8 @@ type VHost struct {
 
 	// Working memory of Step.
 	dirty    []dirtyQueue
-	route    []QueueID
-	dueRoute []QueueID
+	route    []fact.QueueID
+	dueRoute []fact.QueueID
 	targets  []*queueState
 	work     int           // about how many bytes this step has made,
 	stepMax  int           // and may make
@@ -121,9 +122,9 @@ type VHost struct {
 
 // queueState is a queue with all that the vhost knows of it.
 type queueState struct {
-	id        QueueID
-	object    Object
-	owner     ConnID // of an exclusive queue
+	id        fact.QueueID
+	object    fact.Object
+	owner     fact.ConnID // of an exclusive queue
 	quorum    bool
 	ranked    bool // it has the priorities of a quorum queue that asks for none
 	messages  *queue.Messages
@@ -146,9 +147,9 @@ type queueState struct {
 	deleted     bool
 	leaving     bool // it is about to be deleted: its name is free
 	held        map[queue.Seq]heldLetter
-	heldBy      [causes]int // held letters
-	letterRoute letterRoute // of them
-	stats       *QueueStats // nil: it has counted nothing
+	heldBy      [fact.Causes]int // held letters
+	letterRoute letterRoute      // of them
+	stats       *QueueStats      // nil: it has counted nothing
 	inflows     []*inflow
 	schedule    *schedule // nil: it is not one
 }
@@ -164,11 +165,11 @@ func New(name string, log storage.LogID, records storage.Records, pages storage.
 	v := &VHost{
 		name: name, log: log, records: records,
 		topo: topology.New(), ruledBy: map[string]string{},
-		queues: map[QueueID]*queueState{}, schedules: map[string]*queueState{},
+		queues: map[fact.QueueID]*queueState{}, schedules: map[string]*queueState{},
 		policies: settings.NewPolicies(),
-		conns:    map[ConnID]*conn{},
+		conns:    map[fact.ConnID]*conn{},
 		channels: map[ChannelID]*channel{},
-		repliers: map[string]*channel{}, uncommitted: uncommitted{of: map[ConnID]int64{}},
+		repliers: map[string]*channel{}, uncommitted: uncommitted{of: map[fact.ConnID]int64{}},
 		flows:   map[string]*flow{},
 		stepMax: stepBytesMax,
 	}
@@ -176,7 +177,7 @@ func New(name string, log storage.LogID, records storage.Records, pages storage.
 	v.lost, v.options = newLostStore(v.pool), settings.OptionsOf(nil)
 	v.lost.settings.MaxLengthBytes = v.options.LostLettersMaxBytes
 	v.recents = map[string]*recent{}
-	v.holding.blocked = map[QueueID][]letterAt{}
+	v.holding.blocked = map[fact.QueueID][]letterAt{}
 	v.volatile = newVolatileStore(pages)
 	v.exchanges = append(v.exchanges, v.topo.Exchange(""))
 	for _, x := range topology.Predeclared() {

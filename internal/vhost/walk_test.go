@@ -11,6 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // walk makes lines of the scenario language at random.
@@ -156,7 +157,7 @@ func (w *walk) later() string {
 			" h.in=20 h.exchange=" + w.exchange() + " h.key=" + w.one("a", "b")
 	}
 	s := w.channel() + w.one("unschedule", "fire", fmt.Sprintf("reschedule at=%dms", int(w.world.now-epoch)+w.dice.IntN(900)-100))
-	var ids []QueueID
+	var ids []fact.QueueID
 	for _, x := range w.world.v.Reader().Schedules() {
 		ids = append(ids, x.ID)
 	}
@@ -166,7 +167,7 @@ func (w *walk) later() string {
 		}
 	}
 	for range 1 + w.dice.IntN(6) {
-		id := ScheduledID{Schedule: QueueID(w.dice.IntN(20))}
+		id := ScheduledID{Schedule: fact.QueueID(w.dice.IntN(20))}
 		if len(ids) > 0 {
 			id.Schedule = ids[w.dice.IntN(len(ids))]
 		}
@@ -232,7 +233,7 @@ var walkSees = []string{
 
 // walkOnce plays one walk; done counts by verb what was not refused.
 func walkOnce(seed uint64, steps int, done map[string]int) error {
-	sc := &scenario{world: newWorld(), queues: map[QueueID]string{}, conns: map[string]ConnID{}}
+	sc := &scenario{world: newWorld(), queues: map[fact.QueueID]string{}, conns: map[string]fact.ConnID{}}
 	w := &walk{dice: rand.New(rand.NewPCG(seed, 1)), world: sc.world}
 	if seed%3 == 0 {
 		sc.world.hot = true

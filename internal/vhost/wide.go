@@ -5,6 +5,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A dead letter for more queues than a step reaches comes to them in portions. In between it is held in
@@ -60,7 +61,7 @@ func (s *step) continueWide() {
 // onItsWay finds the queue of a letter, if it still goes to others.
 func (v *VHost) onItsWay(at letterAt) *queueState {
 	q, e := v.heldAt(at)
-	if e == nil || q.held[at.seq].cause != Moved {
+	if e == nil || q.held[at.seq].cause != fact.Moved {
 		return nil
 	}
 	return q
@@ -77,14 +78,14 @@ func (s *step) resumeWide() {
 }
 
 // membership tells which queues are in a list.
-func membership(list []QueueID) func(QueueID) bool {
+func membership(list []fact.QueueID) func(fact.QueueID) bool {
 	const few = 16
 	if len(list) <= few {
-		return func(id QueueID) bool { return slices.Contains(list, id) }
+		return func(id fact.QueueID) bool { return slices.Contains(list, id) }
 	}
 	sorted := slices.Clone(list)
 	slices.Sort(sorted)
-	return func(id QueueID) bool {
+	return func(id fact.QueueID) bool {
 		_, ok := slices.BinarySearch(sorted, id)
 		return ok
 	}

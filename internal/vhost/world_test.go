@@ -9,6 +9,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // testLog is the log of every machine in these tests; epoch is when their clocks begin.
@@ -151,16 +152,16 @@ func (w *world) foldAll(v *VHost) error {
 func (w *world) checkNamed() error {
 	v := New("/", testLog, w.log, newPages())
 	v.CountBy(1) // each batch by itself
-	numbers := map[QueueID]int{}
+	numbers := map[fact.QueueID]int{}
 	for i, b := range w.log.batches {
 		index := storage.Index(i + 1)
-		facts, err := Facts(testLog, index, b)
+		facts, err := fact.All(testLog, index, b)
 		if err != nil {
 			return err
 		}
 		for k := range facts {
 			f := &facts[k]
-			if f.Kind == QueueDeclared && numbers[f.Queue] > 0 {
+			if f.Kind == fact.QueueDeclared && numbers[f.Queue] > 0 {
 				return fmt.Errorf("batch %d gives queue %q the number %d, which batch %d names", index, f.Object.Name, f.Queue, numbers[f.Queue])
 			}
 			for _, id := range f.Took {
@@ -168,9 +169,9 @@ func (w *world) checkNamed() error {
 			}
 			var refs []storage.Ref
 			switch f.Kind {
-			case Enqueued, Noted:
+			case fact.Enqueued, fact.Noted:
 				refs = []storage.Ref{f.Entry.Ref(testLog), f.History}
-			case Held:
+			case fact.Held:
 				refs = []storage.Ref{f.History}
 			}
 			for _, r := range refs {
@@ -308,7 +309,7 @@ func (v *VHost) checkUse() error {
 // difference lists two encodings as facts.
 func difference(got, want []byte) string {
 	list := func(b []byte) string {
-		facts, err := Facts(testLog, 0, b)
+		facts, err := fact.All(testLog, 0, b)
 		s := fmt.Sprint(err)
 		for i := range facts {
 			s += fmt.Sprintf("\n  %+v %+v", facts[i], facts[i].Object)

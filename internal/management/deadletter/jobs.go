@@ -10,6 +10,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 func (s *API) jobEndpoints() []web.Endpoint {
@@ -122,7 +123,7 @@ type rates struct {
 
 type pacedJob struct {
 	vhost string
-	id    vhost.JobID
+	id    fact.JobID
 }
 
 // A rateSample is computed from two observations, at least rateSpan apart.
@@ -182,7 +183,7 @@ func job(r *web.Request) (j vhost.Job, err error) {
 		return j, web.ErrNotFound
 	}
 	found := false
-	err = r.Look(r.PathValue("vhost"), func(v vhost.Reader) { j, found = v.RedriveJob(vhost.JobID(id)) })
+	err = r.Look(r.PathValue("vhost"), func(v vhost.Reader) { j, found = v.RedriveJob(fact.JobID(id)) })
 	switch {
 	case err != nil:
 		return j, err

@@ -11,6 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/management/message"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 func (s *API) lostEndpoints() []web.Endpoint {
@@ -65,7 +66,7 @@ func portionOf(query url.Values) (p portion, err error) {
 }
 
 // causeNamed returns the cause of that name; 0 means any.
-func causeNamed(name string) (vhost.Cause, error) {
+func causeNamed(name string) (fact.Cause, error) {
 	if name == "" {
 		return 0, nil
 	}
@@ -87,12 +88,12 @@ func (s *API) countLost(r *web.Request) (web.Answer, error) {
 			continue
 		}
 		t := s.reader.Sum(r.Context(), h)
-		all = append(all, showLostTotals(h.Name, &t.Lost, t.Books.Ended[vhost.GoneShelf]))
+		all = append(all, showLostTotals(h.Name, &t.Lost, t.Books.Ended[fact.GoneShelf]))
 	}
 	return web.List(r, all, func(s *api.Shelf) string { return s.VHost })
 }
 
-func showDeaths(h *vhost.History, d vhost.Dialect) (all api.List[api.Death]) {
+func showDeaths(h *fact.History, d vhost.Dialect) (all api.List[api.Death]) {
 	for i := range h.Deaths {
 		x := &h.Deaths[i]
 		shown := api.Death{

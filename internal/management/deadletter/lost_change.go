@@ -8,6 +8,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/management/message"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 func lostChangeEndpoints() []web.Endpoint {
@@ -89,7 +90,7 @@ func (d *lostChange) note(id uint64, outcome string) {
 
 // all changes the current lost letters, of one cause or all. A message that becomes a lost letter again meanwhile is
 // not changed.
-func (d *lostChange) all(cause vhost.Cause) error {
+func (d *lostChange) all(cause fact.Cause) error {
 	r := d.request
 	var last uint64
 	if err := r.Look(r.PathValue("vhost"), func(v vhost.Reader) { last = v.NewestLostLetter() }); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/management/message"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 func (s *API) redriveEndpoints() []web.Endpoint {
@@ -66,7 +67,7 @@ func (s *API) begin(r *web.Request, o *vhost.JobSpec) (web.Answer, error) {
 	id := effects[done].Count
 	var j vhost.Job
 	found := false
-	if err := r.Look(r.PathValue("vhost"), func(v vhost.Reader) { j, found = v.RedriveJob(vhost.JobID(id)) }); err != nil {
+	if err := r.Look(r.PathValue("vhost"), func(v vhost.Reader) { j, found = v.RedriveJob(fact.JobID(id)) }); err != nil {
 		return web.Answer{}, err
 	}
 	if !found {

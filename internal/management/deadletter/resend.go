@@ -18,6 +18,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/management/message"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 func resendEndpoints() []web.Endpoint {
@@ -92,14 +93,14 @@ func resend(r *web.Request, s *messageSource) (web.Answer, error) {
 		r.Unchanged = true
 		return web.OK(resent)
 	}
-	if resent.Outcome == vhost.Redriven.String() {
+	if resent.Outcome == fact.Redriven.String() {
 		effects, err := r.Do(s.host, c)
 		if err != nil {
 			return web.Answer{}, web.AsBadRequest(err)
 		}
 		resent.Outcome, resent.Queues = outcomeOf(effects)
 	}
-	if resent.Outcome != vhost.Redriven.String() {
+	if resent.Outcome != fact.Redriven.String() {
 		return web.Answer{}, &api.Error{Status: http.StatusConflict, Kind: "conflict", Reason: "the message was not sent: " + resent.Outcome}
 	}
 	if r.Detail, err = web.Encode(edit{
@@ -264,7 +265,7 @@ func tryResend(r *web.Request, c *vhost.Command) (resent api.Resent, err error) 
 	case t.Skipped == vhost.SkipUnknown: // it has gone meanwhile
 		return resent, web.ErrNotFound
 	}
-	resent.Outcome, resent.Queues = vhost.Redriven.String(), t.Queues
+	resent.Outcome, resent.Queues = fact.Redriven.String(), t.Queues
 	if t.Skipped != 0 {
 		resent.Outcome = t.Skipped.String()
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/management/message"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // formatID is the number of a message as it is shown: it is wider than what JavaScript takes for a number.
@@ -119,7 +120,7 @@ func (s *renderer) instant(there bool, ms int64) *string {
 }
 
 // history renders the deaths of a message.
-func (s *renderer) history(l *api.Letter, h *vhost.History) {
+func (s *renderer) history(l *api.Letter, h *fact.History) {
 	l.Exchange, l.RoutingKeys = h.Exchange, h.Keys
 	l.Deaths = showDeaths(h, s.dialect)
 	l.First, l.Last = s.origin(&h.First), s.origin(&h.Last)
@@ -137,7 +138,7 @@ func (s *renderer) history(l *api.Letter, h *vhost.History) {
 	}
 }
 
-func (s *renderer) origin(o *vhost.Origin) *api.DeathOrigin {
+func (s *renderer) origin(o *fact.Origin) *api.DeathOrigin {
 	if o.Reason == 0 {
 		return nil
 	}

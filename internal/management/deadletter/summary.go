@@ -9,6 +9,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/management/stats"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 func (s *API) summaryEndpoints() []web.Endpoint {
@@ -66,7 +67,7 @@ func summaryOf(ctx context.Context, s *stats.Reader, h *access.VHost, of stats.D
 	n := f.Types.Sum()
 	sum := api.LettersSummary{
 		VHost: h.Name, Died: api.Object[uint64]{}, Letters: n.Letters, Waiting: int64(f.DeadLetters.Messages), Bytes: f.DeadLetters.Bytes,
-		Held: int64(f.Total.Held), Lost: showLostTotals(h.Name, &f.Lost, f.Books.Ended[vhost.GoneShelf]),
+		Held: int64(f.Total.Held), Lost: showLostTotals(h.Name, &f.Lost, f.Books.Ended[fact.GoneShelf]),
 		Redriven: f.Traffic.Redrives.Moved, CameBack: f.Traffic.Redrives.CameBack, Refused: f.Traffic.Redrives.Refused,
 		Discarded: f.Traffic.Redrives.Discarded, Jobs: f.Jobs,
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/management/resources"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 func (s *API) definitionExportEndpoints() []web.Endpoint {
@@ -223,9 +224,9 @@ type hostContents struct {
 	resources *resources.API
 	request   *web.Request
 	host      *access.VHost
-	name      string        // under which all is told
-	newest    vhost.QueueID // queues with greater numbers were declared later
-	exchanges []string      // by name: those that are there, and those that were told once all are
+	name      string       // under which all is told
+	newest    fact.QueueID // queues with greater numbers were declared later
+	exchanges []string     // by name: those that are there, and those that were told once all are
 }
 
 func (x *hostContents) defineExchanges(row func(any) error) error {

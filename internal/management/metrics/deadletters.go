@@ -5,6 +5,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 
 	"github.com/bartleby-mq/bartleby/internal/management/stats"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // deadLetterTotals counts the deaths of all virtual hosts by reason, queue type and strategy, in RabbitMQ's words,
@@ -33,7 +34,7 @@ func (s *scrape) deadLetterTotals() {
 	const ended = "bartleby_copies_ended_total"
 	s.family(ended, counter, "Copies of messages that left their queues, by cause")
 	for _, h := range s.hosts {
-		for _, c := range []vhost.Cause{vhost.Acked, vhost.Moved, vhost.GonePurged, vhost.GoneDeleted, vhost.Redriven, vhost.Fired, vhost.Unscheduled} {
+		for _, c := range []fact.Cause{fact.Acked, fact.Moved, fact.GonePurged, fact.GoneDeleted, fact.Redriven, fact.Fired, fact.Unscheduled} {
 			s.series(ended, more(h.Labels, "cause", c.String()), float64(h.Books.Ended[c]))
 		}
 	}
@@ -50,8 +51,8 @@ func (s *scrape) discards() {
 	add(s.exposition, name, unset, "cause", "no_dlx") // not set, or not there
 	for _, d := range []struct {
 		word  string
-		cause vhost.Cause
-	}{{"no_route", vhost.LostRoute}, {"cycle", vhost.LostCycle}, {"target_full", vhost.LostRefused}, {"hops", vhost.LostHops}} {
+		cause fact.Cause
+	}{{"no_route", fact.LostRoute}, {"cycle", fact.LostCycle}, {"target_full", fact.LostRefused}, {"hops", fact.LostHops}} {
 		add(s.exposition, name, all.Lost[d.cause], "cause", d.word)
 	}
 }
@@ -243,7 +244,7 @@ func (s *scrape) lostLetters() {
 	if s.page.endpoint == detailed {
 		return
 	}
-	byCause := func(name, kind, help string, value func(h *stats.VHost, c vhost.Cause) uint64) {
+	byCause := func(name, kind, help string, value func(h *stats.VHost, c fact.Cause) uint64) {
 		s.family(name, kind, help)
 		for _, h := range s.hosts {
 			for _, c := range vhost.LossCauses() {
@@ -253,10 +254,10 @@ func (s *scrape) lostLetters() {
 			}
 		}
 	}
-	byCause("bartleby_lost_letters", gauge, "Lost letters currently kept, by cause", func(h *stats.VHost, c vhost.Cause) uint64 { return h.Lost.ByCause[c] })
-	byCause("bartleby_letters_lost_total", counter, "Dead letters that could not be delivered, by cause", func(h *stats.VHost, c vhost.Cause) uint64 { return h.Total.Stats.Lost[c] })
+	byCause("bartleby_lost_letters", gauge, "Lost letters currently kept, by cause", func(h *stats.VHost, c fact.Cause) uint64 { return h.Lost.ByCause[c] })
+	byCause("bartleby_letters_lost_total", counter, "Dead letters that could not be delivered, by cause", func(h *stats.VHost, c fact.Cause) uint64 { return h.Total.Stats.Lost[c] })
 	s.ofHosts("bartleby_lost_letters_bytes", gauge, "Size of the lost letters currently kept, limited by lost-letters-max-bytes", func(h *stats.VHost) float64 { return float64(h.Lost.Bytes) })
-	s.ofHosts("bartleby_lost_letters_evicted_total", counter, "Lost letters deleted because of the size or age limit", func(h *stats.VHost) float64 { return float64(h.Books.Ended[vhost.GoneShelf]) })
+	s.ofHosts("bartleby_lost_letters_evicted_total", counter, "Lost letters deleted because of the size or age limit", func(h *stats.VHost) float64 { return float64(h.Books.Ended[fact.GoneShelf]) })
 	s.ofHosts("bartleby_dead_letters_held_total", counter, "Total number of dead letters held by their queues", func(h *stats.VHost) float64 { return float64(h.Total.Stats.Held) })
 	s.ofHosts("bartleby_cycles_kept_total", counter, "Expired messages kept in place without TTL because of a dead-letter cycle", func(h *stats.VHost) float64 { return float64(h.Total.Stats.Kept) })
 	s.ofHosts("bartleby_consumer_timeouts_total", counter, "Consumers cancelled because of the consumer timeout", func(h *stats.VHost) float64 { return float64(h.Total.Stats.TimedOut) })

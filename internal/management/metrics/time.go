@@ -4,6 +4,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 
 	"github.com/bartleby-mq/bartleby/internal/management/stats"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // expiryMetrics shows what expires, and how late. Source: ours, docs/metrics.md.
@@ -36,9 +37,9 @@ func (s *scrape) expiryMetrics() {
 // expired counts the messages that expired and became dead letters, or did not.
 func expired(n *vhost.QueueStats, letters bool) uint64 {
 	if letters {
-		return n.Died[vhost.AtMostOnce][vhost.Expired] + n.Died[vhost.AtLeastOnce][vhost.Expired]
+		return n.Died[vhost.AtMostOnce][fact.Expired] + n.Died[vhost.AtLeastOnce][fact.Expired]
 	}
-	return n.Died[vhost.Disabled][vhost.Expired]
+	return n.Died[vhost.Disabled][fact.Expired]
 }
 
 // delayedMetrics shows what waits in delayed exchanges, and what became of what did. Source: ours, docs/metrics.md.

@@ -11,19 +11,20 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A nameList is the names of all queues of a virtual host, in order. It does not change.
 type nameList struct {
 	of      vhost.Identity // a virtual host that was opened again gives numbers anew
-	newest  vhost.QueueID  // the greatest number that was given when it was made
+	newest  fact.QueueID   // the greatest number that was given when it was made
 	deleted uint64         // queues, by then
 	queues  []nameEntry    // by name
 }
 
 type nameEntry struct {
 	name string
-	id   vhost.QueueID
+	id   fact.QueueID
 }
 
 // nameLists are the newest rolls. To sort a hundred thousand names for each page that somebody looks at takes too long:
@@ -149,7 +150,7 @@ func (s *API) eachName(r *web.Request, h *access.VHost, n int, visit func(names 
 func nextNameList(ctx context.Context, s *API, name string, old *nameList) (*nameList, error) {
 	var next nameList
 	var read []nameEntry // by number: queues that the old roll has not, or all if some of those are gone
-	var after vhost.QueueID
+	var after fact.QueueID
 	begun, same, whole := false, false, true
 	for more := true; more; {
 		err := web.Look(ctx, s.Engine, name, func(v vhost.Reader) {
@@ -162,7 +163,7 @@ func nextNameList(ctx context.Context, s *API, name string, old *nameList) (*nam
 					same = next.newest == old.newest
 				}
 			}
-			more = !same && v.QueuesAfter(after, namesPortion, func(id vhost.QueueID, name string) {
+			more = !same && v.QueuesAfter(after, namesPortion, func(id fact.QueueID, name string) {
 				read = append(read, nameEntry{name, id})
 				after = id
 			})
@@ -191,11 +192,11 @@ func nextNameList(ctx context.Context, s *API, name string, old *nameList) (*nam
 func (r *nameList) still(all []nameEntry) (kept, others []nameEntry) {
 	kept = make([]nameEntry, 0, len(all))
 	for _, e := range r.queues {
-		if _, found := slices.BinarySearchFunc(all, e.id, func(o nameEntry, id vhost.QueueID) int { return cmp.Compare(o.id, id) }); found {
+		if _, found := slices.BinarySearchFunc(all, e.id, func(o nameEntry, id fact.QueueID) int { return cmp.Compare(o.id, id) }); found {
 			kept = append(kept, e)
 		}
 	}
-	first, _ := slices.BinarySearchFunc(all, r.newest+1, func(o nameEntry, id vhost.QueueID) int { return cmp.Compare(o.id, id) })
+	first, _ := slices.BinarySearchFunc(all, r.newest+1, func(o nameEntry, id fact.QueueID) int { return cmp.Compare(o.id, id) })
 	return kept, all[first:]
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/management/stats"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A page of queues is found without reading all queues whole: by the roll of names where names are the order, else by
@@ -298,7 +299,7 @@ func (s *API) positionsBy(r *web.Request, hosts []*access.VHost, name *web.NameP
 		if err != nil {
 			return 0, 0, err
 		}
-		var rates map[vhost.QueueID]float64
+		var rates map[fact.QueueID]float64
 		if column.rates != nil {
 			rates = s.sampler.Rates(h, column.rates...)
 		}

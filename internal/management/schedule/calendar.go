@@ -11,6 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/fairshare"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A count is how the messages of a calendar are asked for: in stretches of bucket ms, from an instant until another, by
@@ -129,7 +130,7 @@ func countDue(r *web.Request, c count, hosts []string, exchange *string) (web.An
 
 // A scheduleAt is a schedule, and the exchange whose it is.
 type scheduleAt struct {
-	id       vhost.QueueID
+	id       fact.QueueID
 	exchange string
 }
 

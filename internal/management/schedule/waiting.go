@@ -12,6 +12,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/management/message"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 func waitingEndpoints() []web.Endpoint {
@@ -43,8 +44,8 @@ func waitingEndpoints() []web.Endpoint {
 type holder struct {
 	vhost           string
 	exchange, queue string
-	id              vhost.QueueID // of what has them; 0: nothing waits there
-	ahead           int64         // ms, of the virtual host's time
+	id              fact.QueueID // of what has them; 0: nothing waits there
+	ahead           int64        // ms, of the virtual host's time
 }
 
 // list begins to list what waits there, in the order in which it is due.

@@ -9,6 +9,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/access"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // headsMax bounds of how many queues it is told how old their oldest letter is, and headsPortion how many are looked at
@@ -17,13 +18,13 @@ const headsMax, headsPortion = 4096, 32
 
 // deadLetterQueues is where dead letters of a virtual host go: read queue by queue, then looked at.
 type deadLetterQueues struct {
-	targets map[vhost.QueueID]bool
+	targets map[fact.QueueID]bool
 	queues  []targetQueue // all queues: which are targets is known in the end
 }
 
 // targetQueue is what is shown of a queue if it is a target.
 type targetQueue struct {
-	id        vhost.QueueID
+	id        fact.QueueID
 	consumers int32
 	ready     bool
 	messages  int64
@@ -45,14 +46,14 @@ func (m *deadLetterQueues) add(q *vhost.QueueSample) {
 	})
 	for _, id := range q.Letters.Targets {
 		if m.targets == nil {
-			m.targets = map[vhost.QueueID]bool{}
+			m.targets = map[fact.QueueID]bool{}
 		}
 		m.targets[id] = true
 	}
 }
 
 // full lists the targets in which something is ready.
-func (m *deadLetterQueues) full() (ids []vhost.QueueID) {
+func (m *deadLetterQueues) full() (ids []fact.QueueID) {
 	for i := range m.queues {
 		if q := &m.queues[i]; q.ready && m.targets[q.id] {
 			ids = append(ids, q.id)
@@ -61,7 +62,7 @@ func (m *deadLetterQueues) full() (ids []vhost.QueueID) {
 	return ids
 }
 
-func (m *deadLetterQueues) figures(ages map[vhost.QueueID]float64) DeadLetters {
+func (m *deadLetterQueues) figures(ages map[fact.QueueID]float64) DeadLetters {
 	f := DeadLetters{Queues: len(m.targets), Oldest: -1}
 	for i := range m.queues {
 		q := &m.queues[i]
@@ -118,7 +119,7 @@ func (s *Reader) Forget(live []*access.VHost) {
 // headKey names a queue for as long as the broker runs.
 type headKey struct {
 	log   uint32
-	queue vhost.QueueID
+	queue fact.QueueID
 }
 
 // A head is the dead letter at the head of a queue at the last query.
@@ -129,8 +130,8 @@ type head struct {
 }
 
 // ages returns, for queues that may have dead letters, the seconds since the one at the head died.
-func (s *Reader) ages(ctx context.Context, h *access.VHost, ids []vhost.QueueID) (map[vhost.QueueID]float64, error) {
-	ages := map[vhost.QueueID]float64{}
+func (s *Reader) ages(ctx context.Context, h *access.VHost, ids []fact.QueueID) (map[fact.QueueID]float64, error) {
+	ages := map[fact.QueueID]float64{}
 	now := s.Engine.Now()
 	for portion := range slices.Chunk(ids[:min(len(ids), headsMax)], headsPortion) {
 		known := s.known(h.LogID, portion)
@@ -157,7 +158,7 @@ func (s *Reader) ages(ctx context.Context, h *access.VHost, ids []vhost.QueueID)
 	return ages, nil
 }
 
-func (s *Reader) known(log uint32, ids []vhost.QueueID) []head {
+func (s *Reader) known(log uint32, ids []fact.QueueID) []head {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := make([]head, len(ids))
@@ -168,7 +169,7 @@ func (s *Reader) known(log uint32, ids []vhost.QueueID) []head {
 }
 
 // note remembers heads, and forgets those of queues without dead letters for a while.
-func (s *Reader) note(log uint32, ids []vhost.QueueID, heads []head) {
+func (s *Reader) note(log uint32, ids []fact.QueueID, heads []head) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()

@@ -9,6 +9,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // Deaths are why messages die, in RabbitMQ's words. Consumers that take too long return their messages: that is no
@@ -16,19 +17,19 @@ import (
 var Deaths = [...]struct {
 	Word    string
 	Help    string
-	Reasons []vhost.Reason
+	Reasons []fact.Reason
 }{
-	{"expired", "Total number of messages dead-lettered due to message TTL exceeded", []vhost.Reason{vhost.Expired}},
-	{"rejected", "Total number of messages dead-lettered due to basic.reject or basic.nack", []vhost.Reason{vhost.Rejected, vhost.Nacked}},
-	{"maxlen", "Total number of messages dead-lettered due to overflow drop-head or reject-publish-dlx", []vhost.Reason{vhost.MaxLen}},
-	{"delivery_limit", "Total number of messages dead-lettered due to delivery-limit exceeded", []vhost.Reason{vhost.DeliveryLimit}},
+	{"expired", "Total number of messages dead-lettered due to message TTL exceeded", []fact.Reason{fact.Expired}},
+	{"rejected", "Total number of messages dead-lettered due to basic.reject or basic.nack", []fact.Reason{fact.Rejected, fact.Nacked}},
+	{"maxlen", "Total number of messages dead-lettered due to overflow drop-head or reject-publish-dlx", []fact.Reason{fact.MaxLen}},
+	{"delivery_limit", "Total number of messages dead-lettered due to delivery-limit exceeded", []fact.Reason{fact.DeliveryLimit}},
 }
 
 // Strategies are how dead letters leave.
 var Strategies = []vhost.Strategy{vhost.Disabled, vhost.AtMostOnce, vhost.AtLeastOnce}
 
 // Died counts the messages that died of some reasons.
-func Died(n *vhost.QueueStats, strategy vhost.Strategy, reasons []vhost.Reason) (sum uint64) {
+func Died(n *vhost.QueueStats, strategy vhost.Strategy, reasons []fact.Reason) (sum uint64) {
 	for _, r := range reasons {
 		sum += n.Died[strategy][r]
 	}
@@ -93,7 +94,7 @@ func byReason(f *figures) api.Object[uint64] {
 // Deaths tells what died in a virtual host, or in one of its queues, and by how much the figures, which are now those,
 // have grown. What was not read yet is of the last step; when readings were forgotten, nothing has grown until the
 // next.
-func (s *Sampler) Deaths(h *access.VHost, queue *vhost.QueueID, of DeathRange, now *figures) (d api.Deaths, grown figures) {
+func (s *Sampler) Deaths(h *access.VHost, queue *fact.QueueID, of DeathRange, now *figures) (d api.Deaths, grown figures) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	readings := &history{last: s.mu.last, fromZero: true}

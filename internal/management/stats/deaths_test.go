@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // BenchmarkSamples measures what is remembered of ten thousand queues in which messages come, go and die all day.
@@ -17,7 +18,7 @@ func BenchmarkSamples(b *testing.B) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		l := &ledger{queues: map[vhost.QueueID]*history{}, begun: true}
+		l := &ledger{queues: map[fact.QueueID]*history{}, begun: true}
 		s.mu.ledgers[1] = l
 		var f figures
 		now := int64(1_795_000_000_000)
@@ -29,7 +30,7 @@ func BenchmarkSamples(b *testing.B) {
 			}
 			f[AtReady], f[AtUnacked] = uint64(now/5000)%977, uint64(now/5000)%331
 			began := time.Now()
-			for id := range vhost.QueueID(queues) {
+			for id := range fact.QueueID(queues) {
 				noteIn(l.queues, id, now, f[:], true)
 			}
 			if i >= rounds-lately {
@@ -42,9 +43,9 @@ func BenchmarkSamples(b *testing.B) {
 		b.ReportMetric(float64(spent.Microseconds())/1000/float64(lately), "ms/reading")
 		rows := make([]Queue, queues)
 		for i := range rows {
-			rows[i].ID = vhost.QueueID(i)
+			rows[i].ID = fact.QueueID(i)
 			rows[i].Stats = &vhost.QueueStats{}
-			rows[i].Stats.Died[vhost.AtMostOnce][vhost.Rejected] = f[atDied]
+			rows[i].Stats.Died[vhost.AtMostOnce][fact.Rejected] = f[atDied]
 		}
 		s.mu.last = now
 		began := time.Now()

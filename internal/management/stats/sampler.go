@@ -10,6 +10,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A Sampler reads the counters of all queues, virtual hosts and connections every samplePeriod, and remembers them for
@@ -34,11 +35,11 @@ type Sampler struct {
 
 // A ledger is what is remembered of one virtual host.
 type ledger struct {
-	queues    map[vhost.QueueID]*history
+	queues    map[fact.QueueID]*history
 	exchanges map[string]*history // to which anything was published
 	whole     history
-	baseline  vhost.Books // when the ledger was begun; what the log remembers is not of this process
-	begun     bool        // there was a reading before: what comes to be known now began at zero
+	baseline  fact.Books // when the ledger was begun; what the log remembers is not of this process
+	begun     bool       // there was a reading before: what comes to be known now began at zero
 }
 
 // forgotten reports whether the readings were given up, and there is none since: nobody knows what died lately. The
@@ -110,10 +111,10 @@ func (s *Sampler) Read(now time.Time) {
 // A hostReading is what a virtual host has counted at an instant.
 type hostReading struct {
 	whole  figures
-	books  vhost.Books
-	all    []vhost.QueueID           // queues
-	queues map[vhost.QueueID]figures // those whose figures are not all 0
-	flows  map[string]*figures       // of exchanges to which anything was published
+	books  fact.Books
+	all    []fact.QueueID           // queues
+	queues map[fact.QueueID]figures // those whose figures are not all 0
+	flows  map[string]*figures      // of exchanges to which anything was published
 }
 
 // readHost reads one virtual host, its queues in portions.
@@ -121,7 +122,7 @@ func (s *Sampler) readHost(name string) (*hostReading, error) {
 	// one whose disk hangs must not keep the others from being read
 	ctx, cancel := context.WithTimeout(s.ctx, samplePeriod)
 	defer cancel()
-	r := &hostReading{queues: map[vhost.QueueID]figures{}, flows: map[string]*figures{}}
+	r := &hostReading{queues: map[fact.QueueID]figures{}, flows: map[string]*figures{}}
 	var all vhost.QueueStats
 	var traffic vhost.Traffic
 	var known []string // queues that messages came to
@@ -189,7 +190,7 @@ func (s *Sampler) note(h *access.VHost, now int64, r *hostReading) {
 	defer s.mu.Unlock()
 	l := s.mu.ledgers[h.LogID]
 	if l == nil {
-		l = &ledger{queues: map[vhost.QueueID]*history{}, exchanges: map[string]*history{}, baseline: r.books, begun: s.mu.last > 0}
+		l = &ledger{queues: map[fact.QueueID]*history{}, exchanges: map[string]*history{}, baseline: r.books, begun: s.mu.last > 0}
 		l.whole.fromZero = l.begun
 		s.mu.ledgers[h.LogID] = l
 	}
@@ -198,7 +199,7 @@ func (s *Sampler) note(h *access.VHost, now int64, r *hostReading) {
 		f := r.queues[id]
 		noteIn(l.queues, id, now, f[:], l.begun)
 	}
-	maps.DeleteFunc(l.queues, func(_ vhost.QueueID, q *history) bool { return q.last != now })
+	maps.DeleteFunc(l.queues, func(_ fact.QueueID, q *history) bool { return q.last != now })
 	for name, f := range r.flows {
 		noteIn(l.exchanges, name, now, f[:], l.begun)
 	}
@@ -217,13 +218,13 @@ func noteIn[K comparable](all map[K]*history, of K, now int64, figures []uint64,
 }
 
 // baseline is the books at the beginning.
-func (s *Sampler) baseline(h *access.VHost) vhost.Books {
+func (s *Sampler) baseline(h *access.VHost) fact.Books {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.mu.ledgers[h.LogID]; l != nil {
 		return l.baseline
 	}
-	return vhost.Books{}
+	return fact.Books{}
 }
 
 // whole is the trend of a virtual host.
@@ -263,10 +264,10 @@ func (s *Sampler) Trends(h *access.VHost, of []vhost.QueueView, w Spans) []Trend
 
 // Rates is how fast figures of the queues of a virtual host change, all of them together. Queues whose figures stay are
 // left out.
-func (s *Sampler) Rates(h *access.VHost, figures ...int) map[vhost.QueueID]float64 {
+func (s *Sampler) Rates(h *access.VHost, figures ...int) map[fact.QueueID]float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := map[vhost.QueueID]float64{}
+	all := map[fact.QueueID]float64{}
 	if l := s.mu.ledgers[h.LogID]; l != nil {
 		for id, q := range l.queues {
 			if rate := q.rate(figures...); rate != 0 {
@@ -284,7 +285,7 @@ func (s *Sampler) fresh(w Spans) Trend {
 }
 
 // TrendOf is the trend of one queue.
-func (s *Sampler) TrendOf(h *access.VHost, id vhost.QueueID, w Spans) Trend {
+func (s *Sampler) TrendOf(h *access.VHost, id fact.QueueID, w Spans) Trend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.mu.ledgers[h.LogID]; l != nil && l.queues[id] != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A Totals is a virtual host summed up, as of now.
@@ -20,11 +21,11 @@ type Totals struct {
 	Stats                        ByType
 	Traffic                      vhost.Traffic
 	trend                        Trend
-	Books                        vhost.Books // since the server began
+	Books                        fact.Books // since the server began
 }
 
 // causes counts by vhost.Cause.
-type causes map[vhost.Cause]int
+type causes map[fact.Cause]int
 
 func (c causes) Sum() (n int) {
 	for _, k := range c {

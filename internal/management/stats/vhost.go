@@ -12,6 +12,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/lint"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A Reader reads the figures of virtual hosts as they are now. It remembers what is dear to find out.
@@ -49,7 +50,7 @@ type VHost struct {
 	Total             vhost.QueueSample // all queues added up; its Stats are of queues that are no more, too
 	Types             ByType
 	Traffic           vhost.Traffic
-	Books             vhost.Books
+	Books             fact.Books
 	Lost              vhost.Shelf
 	Time              punctuality
 	DeadLetters       DeadLetters

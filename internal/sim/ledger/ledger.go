@@ -12,27 +12,28 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // Ledger is the slow and obvious version of what queues and the shelf hold.
 type Ledger struct {
-	Lines   map[vhost.QueueID]*Line
+	Lines   map[fact.QueueID]*Line
 	Shelf   *Line
 	Options amqp.Table      // of the vhost, as set
 	Made    uint64          // durable copies
 	Ended   uint64          // of these
 	Evicted uint64          // letters of the shelf
 	Gone    map[uint64]bool // messages of which a durable copy has ended
-	Jobs    map[vhost.JobID]*Job
-	LastJob vhost.JobID
+	Jobs    map[fact.JobID]*Job
+	LastJob fact.JobID
 }
 
 // ShelfID is the number of the shelf among the queues.
-const ShelfID = vhost.QueueID(0)
+const ShelfID = fact.QueueID(0)
 
 // Line is a queue, or the shelf.
 type Line struct {
-	ID      vhost.QueueID
+	ID      fact.QueueID
 	Name    string
 	Durable bool
 	Quorum  bool
@@ -52,10 +53,10 @@ type Entry struct {
 	Ref         storage.Ref
 	History     storage.Ref
 	Deaths      []Death
-	Resent      vhost.RedriveMark // of a letter
-	First       string            // where it died first
-	Origin      uint32            // of a letter on the shelf: whose it is
-	Way         Way               // of its last hop
+	Resent      fact.RedriveMark // of a letter
+	First       string           // where it died first
+	Origin      uint32           // of a letter on the shelf: whose it is
+	Way         Way              // of its last hop
 	Durable     bool
 	Letter      bool
 	State       queue.State
@@ -72,14 +73,14 @@ type Entry struct {
 	Off         bool             // with nobody, until there is room for it to die
 	OffRejected bool             // for it was rejected
 	OffFailed   bool             // it is to return then, which counts as a failure
-	Cause       vhost.Cause      // by which it has ended
+	Cause       fact.Cause       // by which it has ended
 	Returned    int              // times
 	Acquired    uint32           // of these, those counted
 	Failed      uint32           // of these, the failed ones
 
-	Lost vhost.Cause                        // why it is held, or on the shelf
-	Took []vhost.QueueID                    // held: the targets that have it
-	Open map[vhost.QueueID]deadline.Instant // held: the targets that nothing blocks, since when
+	Lost fact.Cause                        // why it is held, or on the shelf
+	Took []fact.QueueID                    // held: the targets that have it
+	Open map[fact.QueueID]deadline.Instant // held: the targets that nothing blocks, since when
 }
 
 // Way is where a hop has sent a message: known by what was seen of it.
@@ -92,15 +93,15 @@ type Way struct {
 // LaneOf is the priority that a number says.
 func LaneOf(s queue.Seq) uint64 { return uint64(s) >> 56 }
 
-func newLine(id vhost.QueueID, name string, durable bool) *Line {
+func newLine(id fact.QueueID, name string, durable bool) *Line {
 	return &Line{ID: id, Name: name, Durable: durable, Copies: map[queue.Seq]*Entry{}, Last: map[uint64]queue.Seq{}}
 }
 
 // New is the ledger of a virtual host without anything.
 func New() *Ledger {
 	return &Ledger{
-		Lines: map[vhost.QueueID]*Line{}, Shelf: newLine(ShelfID, "", true),
-		Gone: map[uint64]bool{}, Jobs: map[vhost.JobID]*Job{},
+		Lines: map[fact.QueueID]*Line{}, Shelf: newLine(ShelfID, "", true),
+		Gone: map[uint64]bool{}, Jobs: map[fact.JobID]*Job{},
 	}
 }
 
@@ -147,7 +148,7 @@ func (l *Ledger) All() func(func(*Line) bool) {
 }
 
 // Line finds a queue, or the shelf; nil if it is not there.
-func (l *Ledger) Line(id vhost.QueueID) *Line {
+func (l *Ledger) Line(id fact.QueueID) *Line {
 	if id == ShelfID {
 		return l.Shelf
 	}
@@ -155,7 +156,7 @@ func (l *Ledger) Line(id vhost.QueueID) *Line {
 }
 
 // Find returns the copy at a place, nil if there is none.
-func (l *Ledger) Find(q vhost.QueueID, s queue.Seq) *Entry {
+func (l *Ledger) Find(q fact.QueueID, s queue.Seq) *Entry {
 	if at := l.Line(q); at != nil {
 		return at.Copies[s]
 	}
@@ -221,7 +222,7 @@ func (q *Line) Queued(held bool) (n int, bytes int64) {
 }
 
 // Add makes a copy.
-func (l *Ledger) Add(q vhost.QueueID, e *Entry) {
+func (l *Ledger) Add(q fact.QueueID, e *Entry) {
 	at := l.Line(q)
 	if at == nil {
 		return
@@ -256,7 +257,7 @@ func (l *Ledger) Remove(e *Entry) {
 	if e.Line.Kept != nil {
 		e.Line.Kept.note(e)
 	}
-	if e.Cause == vhost.GoneShelf {
+	if e.Cause == fact.GoneShelf {
 		l.Evicted++
 	}
 	if e.Durable {
@@ -266,9 +267,9 @@ func (l *Ledger) Remove(e *Entry) {
 }
 
 // Structure folds what concerns whole queues, or the vhost.
-func (l *Ledger) Structure(f *vhost.Fact) {
+func (l *Ledger) Structure(f *fact.Fact) {
 	switch f.Kind {
-	case vhost.QueueDeclared:
+	case fact.QueueDeclared:
 		q := newLine(f.Queue, f.Object.Name, f.Object.Durable)
 		q.Quorum = f.Object.Type == "quorum"
 		if f.Object.Type == ScheduleType {
@@ -279,7 +280,7 @@ func (l *Ledger) Structure(f *vhost.Fact) {
 			q.Lanes = max(n, 1)
 		}
 		l.Lines[f.Queue] = q
-	case vhost.QueueDeleted:
+	case fact.QueueDeleted:
 		if q := l.Lines[f.Queue]; q != nil {
 			for _, s := range q.Seqs() {
 				e := q.Copies[s]
@@ -290,19 +291,19 @@ func (l *Ledger) Structure(f *vhost.Fact) {
 			}
 			delete(l.Lines, f.Queue)
 		}
-	case vhost.JobBegun:
+	case fact.JobBegun:
 		j := vhost.JobOf(f)
 		l.Jobs[j.ID], l.LastJob = &Job{Job: j}, max(l.LastJob, j.ID)
-	case vhost.JobProgressed:
-		if j := l.Jobs[vhost.JobID(f.N)]; j != nil {
+	case fact.JobProgressed:
+		if j := l.Jobs[fact.JobID(f.N)]; j != nil {
 			bounds := j.Bounds
 			j.Progress = vhost.JobOf(f).Progress
 			j.Bounds = bounds
 		}
-	case vhost.JobForgotten:
-		delete(l.Jobs, vhost.JobID(f.N))
-		l.LastJob = max(l.LastJob, vhost.JobID(f.N))
-	case vhost.Configured:
+	case fact.JobForgotten:
+		delete(l.Jobs, fact.JobID(f.N))
+		l.LastJob = max(l.LastJob, fact.JobID(f.N))
+	case fact.Configured:
 		before := l.Number("lost-letters-max-age")
 		l.Options = f.Object.Arguments
 		for _, e := range l.Shelf.Copies {
@@ -328,7 +329,7 @@ func (e *Entry) Resume() {
 }
 
 // Hold makes a copy a held letter, or notes what has changed about one.
-func (e *Entry) Hold(f *vhost.Fact, deaths []Death) {
+func (e *Entry) Hold(f *fact.Fact, deaths []Death) {
 	if e.State != queue.Held {
 		e.Become(queue.Held)
 	}
@@ -362,7 +363,7 @@ func (e *Entry) Counted(set *vhost.Settings) int64 {
 }
 
 // OpenUnless is what is known of a letter's targets; nothing after a time in which none could move.
-func (e *Entry) OpenUnless(cramped bool) map[vhost.QueueID]deadline.Instant {
+func (e *Entry) OpenUnless(cramped bool) map[fact.QueueID]deadline.Instant {
 	if cramped {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // ScheduleType is the type of the hidden queues that hold what waits in delayed exchanges.
@@ -21,9 +22,9 @@ func (r *recall) clone() *recall { return &recall{maps.Clone(r.cancelled), r.bel
 // note learns how a message ended.
 func (r *recall) note(e *Entry) {
 	switch e.Cause {
-	case vhost.Unscheduled:
+	case fact.Unscheduled:
 		r.cancelled[e.Seq] = true
-	case vhost.GonePurged:
+	case fact.GonePurged:
 		r.below = max(r.below, e.Seq+1)
 	}
 }

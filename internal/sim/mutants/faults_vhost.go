@@ -97,7 +97,7 @@ func faultsOfVHost() []fault {
 			name: "vhost: forget a death",
 			edits: []edit{{
 				file:  vhostDir + "deadletter.go",
-				at:    `h := old.died(d)`,
+				at:    `h := old.Died(d)`,
 				after: `; if s.planted(FAULT) && m.history != nil { h = old }`,
 			}},
 			checks: []check{by(sim.Deaths), oracle()},
@@ -106,7 +106,7 @@ func faultsOfVHost() []fault {
 			name: "vhost: keep what is too much",
 			edits: []edit{{
 				file:  vhostDir + "expire.go",
-				at:    `if !set.Overflow.DropsHead() || s.putsOff(q, MaxLen)`,
+				at:    `if !set.Overflow.DropsHead() || s.putsOff(q, fact.MaxLen)`,
 				after: ` || s.planted(FAULT)`,
 			}},
 			checks: []check{by(sim.Limits), oracle()},
@@ -144,9 +144,9 @@ func faultsOfVHost() []fault {
 			s.reached`, instead: `if id != 0 && (!s.planted(FAULT) || len(rest) == 0) {
 			s.reached`},
 				{file: vhostDir + "staged.go", at: `		steps = steps[n:]
-		s.emit(&Fact{Kind: TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)})`,
+		s.emit(&fact.Fact{Kind: fact.TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)})`,
 					instead: `		if steps = steps[n:]; !s.planted(FAULT) || len(steps) == 0 {
-			s.emit(&Fact{Kind: TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)})
+			s.emit(&fact.Fact{Kind: fact.TxApplied, Durable: true, N: x.id, Seq: queue.Seq(n)})
 		}`},
 			},
 			checks: []check{
@@ -225,7 +225,7 @@ func faultsOfVHost() []fault {
 		},
 		{
 			name:   "vhost: forget in a restart what is held",
-			edits:  forgets("Held"),
+			edits:  forgets("fact.Held"),
 			checks: []check{by(sim.Held)},
 		},
 		{
@@ -250,8 +250,8 @@ func faultsOfVHost() []fault {
 			name: "vhost: shelve for a wrong cause",
 			edits: []edit{{
 				file:  vhostDir + "lost_store.go",
-				at:    `func (s *step) putInLost(m *message, cause Cause, target string) {`,
-				after: ` if s.planted(FAULT) { cause = LostRoute }; `,
+				at:    `func (s *step) putInLost(m *message, cause fact.Cause, target string) {`,
+				after: ` if s.planted(FAULT) { cause = fact.LostRoute }; `,
 			}},
 			checks: []check{by(sim.Shelf), oracle()},
 		},
@@ -259,7 +259,7 @@ func faultsOfVHost() []fault {
 			name: "vhost: send a copy on from the shelf",
 			edits: []edit{{
 				file:   vhostDir + "lost_store.go",
-				at:     `s.end(s.lost, seq, Redriven)`,
+				at:     `s.end(s.lost, seq, fact.Redriven)`,
 				before: `if !s.planted(FAULT) { `,
 				after:  ` }`,
 			}},
@@ -419,22 +419,22 @@ func faultsOfVHost() []fault {
 		},
 		{
 			name:   "vhost: forget in a restart what was moved",
-			edits:  forgets("Deferred"),
+			edits:  forgets("fact.Deferred"),
 			checks: []check{by(sim.Schedule)},
 		},
 		{
 			name:   "vhost: forget in a restart what was cancelled",
-			edits:  forgets("Cancellations"),
+			edits:  forgets("fact.Cancellations"),
 			checks: []check{by(sim.Schedule)},
 		},
 		{
 			name:   "vhost: forget the options in a restart",
-			edits:  forgets("Configured"),
+			edits:  forgets("fact.Configured"),
 			checks: []check{by(sim.Configured)},
 		},
 		{
 			name:   "vhost: forget in a restart what ended in whole chunks",
-			edits:  forgets("PendingFree"),
+			edits:  forgets("fact.PendingFree"),
 			checks: []check{walks()},
 		},
 	}
@@ -443,7 +443,7 @@ func faultsOfVHost() []fault {
 // forgets leaves facts of a kind out when a log is read.
 func forgets(kind string) []edit {
 	return []edit{{
-		file: vhostDir + "encode.go",
+		file: vhostDir + "fold.go",
 		at:   `		v.apply(&f)`,
 		before: `		if v.planted(FAULT) && f.Kind == ` + kind + ` { continue }
 `,

@@ -1,4 +1,4 @@
-package vhost
+package fact
 
 import (
 	"encoding/binary"
@@ -7,7 +7,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/topology"
 )
 
 // A batch, and a snapshot likewise, is
@@ -17,14 +19,17 @@ import (
 // drawn in docs/format/vhost.md. Numbers are uvarints unless they say otherwise, strings have their length
 // before them, tables are as on the wire.
 
-// appendFact encodes f; index is that of the batch it goes into.
-func appendFact(b []byte, f *Fact, index storage.Index) []byte {
+// FormatVersion begins every batch and snapshot. Source: docs/format.
+const FormatVersion = 1
+
+// Append encodes f; index is that of the batch it goes into.
+func Append(b []byte, f *Fact, index storage.Index) []byte {
 	b = append(b, byte(f.Kind))
 	switch f.Kind {
 	case ExchangeDeclared, Bound, Unbound:
 		b = appendObject(b, f.Object)
 	case ExchangeDeleted:
-		b = appendText(b, f.Object.Name)
+		b = AppendText(b, f.Object.Name)
 	case QueueDeclared:
 		b = binary.AppendUvarint(b, uint64(f.Queue))
 		b = appendObject(b, f.Object)
@@ -39,7 +44,7 @@ func appendFact(b []byte, f *Fact, index storage.Index) []byte {
 		b = binary.AppendUvarint(b, uint64(f.Seq))
 		b = binary.AppendUvarint(b, f.N)
 	case Returned:
-		b = append(b, bits(f.Failed, f.At != 0))
+		b = append(b, Bits(f.Failed, f.At != 0))
 		b = binary.AppendUvarint(b, uint64(f.Queue))
 		b = binary.AppendUvarint(b, uint64(f.Seq))
 		if f.At != 0 {
@@ -59,11 +64,11 @@ func appendFact(b []byte, f *Fact, index storage.Index) []byte {
 	case Held:
 		b = appendHeld(b, f)
 	case Noted:
-		b = append(b, bits(!f.History.IsZero()))
-		b = appendText(b, f.Object.Name)
-		b = appendRef(b, f.Entry.Ref(0))
+		b = append(b, Bits(!f.History.IsZero()))
+		b = AppendText(b, f.Object.Name)
+		b = AppendRef(b, f.Entry.Ref(0))
 		if !f.History.IsZero() {
-			b = appendRef(b, f.History)
+			b = AppendRef(b, f.History)
 		}
 	case Tallied:
 		b = binary.AppendUvarint(b, uint64(f.Queue))
@@ -92,21 +97,21 @@ func appendFact(b []byte, f *Fact, index storage.Index) []byte {
 	case Paged, Cancellations:
 		b = binary.AppendUvarint(b, uint64(f.Queue))
 		b = binary.AppendUvarint(b, uint64(f.Seq))
-		b = appendText(b, f.Bytes)
+		b = AppendText(b, f.Bytes)
 	case PendingFree:
-		b = appendText(b, f.Bytes)
+		b = AppendText(b, f.Bytes)
 	case HeldNoted:
 		b = appendHeld(b, f)
 	case Used:
 		b = appendUse(b, f)
 	case JobBegun, JobProgressed:
 		b = binary.AppendUvarint(b, f.N)
-		b = appendText(b, f.Bytes)
+		b = AppendText(b, f.Bytes)
 	case JobForgotten, TxCommitted, TxDropped:
 		b = binary.AppendUvarint(b, f.N)
 	case TxStaged:
 		b = binary.AppendUvarint(b, f.N)
-		b = appendText(b, f.Bytes)
+		b = AppendText(b, f.Bytes)
 	case TxApplied, TxReached:
 		b = binary.AppendUvarint(b, f.N)
 		b = binary.AppendUvarint(b, uint64(f.Seq))
@@ -115,14 +120,14 @@ func appendFact(b []byte, f *Fact, index storage.Index) []byte {
 		b = binary.AppendUvarint(b, f.N)
 	case Orphaned:
 		b = binary.AppendUvarint(b, f.N)
-		b = appendText(b, f.Object.Name)
+		b = AppendText(b, f.Object.Name)
 	case Matched:
-		b = append(b, bits(f.Policy.Operator))
+		b = append(b, Bits(f.Policy.Operator))
 		b = binary.AppendUvarint(b, uint64(f.Queue))
-		b = appendText(b, f.Object.Name)
-		b = appendText(b, f.Policy.Name)
+		b = AppendText(b, f.Object.Name)
+		b = AppendText(b, f.Policy.Name)
 	case Stored, Remembered:
-		panic("vhost: records are encoded by Outcome.store")
+		panic("fact: a record is encoded by whoever stores it")
 	}
 	return b
 }
@@ -131,19 +136,19 @@ func appendFact(b []byte, f *Fact, index storage.Index) []byte {
 const causesListed = 14
 
 func appendObject(b []byte, o *Object) []byte {
-	b = append(b, bits(o.Durable, o.AutoDelete, o.Exclusive, o.Internal, o.ToExchange))
-	b = appendText(b, o.Name)
-	b = appendText(b, o.Type)
-	b = appendText(b, o.Source)
-	b = appendText(b, o.RoutingKey)
+	b = append(b, Bits(o.Durable, o.AutoDelete, o.Exclusive, o.Internal, o.ToExchange))
+	b = AppendText(b, o.Name)
+	b = AppendText(b, o.Type)
+	b = AppendText(b, o.Source)
+	b = AppendText(b, o.RoutingKey)
 	return amqp.AppendTable(b, o.Arguments)
 }
 
-func appendPolicy(b []byte, p *Policy) []byte {
-	b = append(b, bits(p.Operator))
-	b = appendText(b, p.Name)
-	b = appendText(b, p.Pattern)
-	b = appendText(b, p.ApplyTo)
+func appendPolicy(b []byte, p *settings.Policy) []byte {
+	b = append(b, Bits(p.Operator))
+	b = AppendText(b, p.Name)
+	b = AppendText(b, p.Pattern)
+	b = AppendText(b, p.ApplyTo)
 	b = binary.AppendVarint(b, p.Priority)
 	return amqp.AppendTable(b, p.Definition)
 }
@@ -199,7 +204,7 @@ func appendEnqueued(b []byte, f *Fact, index storage.Index) []byte {
 		b = binary.AppendUvarint(b, uint64(e.ExpireAt))
 	}
 	if flags&entryLetter != 0 {
-		b = appendRef(b, f.History)
+		b = AppendRef(b, f.History)
 	}
 	if flags&entryCounted != 0 {
 		b = binary.AppendUvarint(b, f.N)
@@ -223,31 +228,31 @@ func appendUse(b []byte, f *Fact) []byte {
 	return b
 }
 
-func parseUse(r *decoder, f *Fact) {
-	f.Index = storage.Index(r.uint())
+func parseUse(r *Decoder, f *Fact) {
+	f.Index = storage.Index(r.Uint())
 	var first storage.Index
-	for n := r.uint(); n > 0 && r.err == nil; n-- {
-		first += storage.Index(r.uint())
-		f.Use = append(f.Use, storage.UseRange{First: first, Refs: int64(r.uint()), Bytes: int64(r.uint())})
+	for n := r.Uint(); n > 0 && r.Err == nil; n-- {
+		first += storage.Index(r.Uint())
+		f.Use = append(f.Use, storage.UseRange{First: first, Refs: int64(r.Uint()), Bytes: int64(r.Uint())})
 	}
 }
 
-// appendRef names a record in any batch of the vhost's log.
-func appendRef(b []byte, r storage.Ref) []byte {
+// AppendRef names a record in any batch of the vhost's log.
+func AppendRef(b []byte, r storage.Ref) []byte {
 	b = binary.AppendUvarint(b, uint64(r.Index))
 	b = binary.AppendUvarint(b, uint64(r.Offset))
 	return binary.AppendUvarint(b, uint64(r.Size))
 }
 
-func parseRef(r *decoder, log storage.LogID) storage.Ref {
-	return storage.Ref{Log: log, Index: storage.Index(r.uint()), Offset: uint32(r.uint()), Size: uint32(r.uint())}
+func ParseRef(r *Decoder, log storage.LogID) storage.Ref {
+	return storage.Ref{Log: log, Index: storage.Index(r.Uint()), Offset: uint32(r.Uint()), Size: uint32(r.Uint())}
 }
 
 func appendHeld(b []byte, f *Fact) []byte {
 	b = append(b, byte(f.Cause))
 	b = binary.AppendUvarint(b, uint64(f.Queue))
 	b = binary.AppendUvarint(b, uint64(f.Seq))
-	b = appendRef(b, f.History)
+	b = AppendRef(b, f.History)
 	b = binary.AppendUvarint(b, uint64(len(f.Took)))
 	for _, id := range f.Took {
 		b = binary.AppendUvarint(b, uint64(id))
@@ -255,111 +260,30 @@ func appendHeld(b []byte, f *Fact) []byte {
 	return b
 }
 
-func parseHeld(r *decoder, f *Fact, log storage.LogID) {
-	f.Cause = Cause(r.byte())
-	f.Queue, f.Seq = QueueID(r.uint()), queue.Seq(r.uint())
-	f.History = parseRef(r, log)
-	for n := r.uint(); n > 0 && r.err == nil; n-- {
-		f.Took = append(f.Took, QueueID(r.uint()))
+func parseHeld(r *Decoder, f *Fact, log storage.LogID) {
+	f.Cause = Cause(r.Byte())
+	f.Queue, f.Seq = QueueID(r.Uint()), queue.Seq(r.Uint())
+	f.History = ParseRef(r, log)
+	for n := r.Uint(); n > 0 && r.Err == nil; n-- {
+		f.Took = append(f.Took, QueueID(r.Uint()))
 	}
 }
 
-// Fold applies a batch of the vhost's log, or a snapshot with index 0, made by this or an earlier version.
-// An error says that the data is not what was written: the vhost must not be used.
-func (v *VHost) Fold(index storage.Index, batch []byte) error {
-	v.unresolved = index == 0 // a checkpoint
-	err := v.fold(index, batch)
-	v.resolve()
-	return err
-}
-
-func (v *VHost) fold(index storage.Index, batch []byte) error {
-	r := decoder{rest: batch}
-	if format := r.byte(); r.err == nil && format != formatVersion {
-		return fmt.Errorf("vhost %q: batch %d has format %d, this version reads %d", v.name, index, format, formatVersion)
-	}
-	v.logged = max(v.logged, deadline.Instant(r.uint()))
-	for len(r.rest) > 0 && r.err == nil {
-		v.mayGoOn()
-		f, err := parseFact(&r, v.log, index)
-		if err != nil {
-			return fmt.Errorf("vhost %q: batch %d: %w", v.name, index, err)
-		}
-		if r.err != nil {
-			break
-		}
-		if f.Kind.forCheckpoints() && index != 0 {
-			return fmt.Errorf("vhost %q: batch %d: fact %d is for checkpoints", v.name, index, f.Kind)
-		}
-		if err := v.plausible(&f); err != nil {
-			return fmt.Errorf("vhost %q: batch %d: %w", v.name, index, err)
-		}
-		if f.Queue != 0 && !f.Kind.defines() {
-			v.resolve()
-		}
-		v.apply(&f)
-	}
-	v.forgetOrphans()
-	v.trim()
-	if r.err != nil {
-		return fmt.Errorf("vhost %q: batch %d: %w", v.name, index, r.err)
-	}
-	return nil
-}
-
-// InterruptBy has ask called while batches are folded, at least once for each name that policies are matched with. Its
-// first error ends Fold with a storage.Fault, as one of a read does: the vhost must not be used then. With nil nobody
-// is asked any more.
-func (v *VHost) InterruptBy(ask func() error) { v.interrupt = ask }
-
-// mayGoOn ends a Fold that was interrupted.
-func (v *VHost) mayGoOn() {
-	if v.interrupt == nil {
-		return
-	}
-	if err := v.interrupt(); err != nil {
-		panic(storage.Fault{Err: err})
-	}
-}
-
-// plausible reports what shows that a fact does not belong to the state that it is folded into.
-func (v *VHost) plausible(f *Fact) error {
-	q := v.queueOf(f.Queue)
-	switch f.Kind {
-	case QueueDeclared:
-		_, taken := v.topo.Queue(f.Object.Name)
-		if f.Object.Type == scheduleType {
-			taken = v.schedules[f.Object.Name] != nil
-		}
-		if taken || q != nil {
-			return fmt.Errorf("queue %d, %q, already exists", f.Queue, f.Object.Name)
-		}
-	case Enqueued, Skipped:
-		if q != nil && !q.messages.Fits(f.Seq) {
-			return fmt.Errorf("queue %d cannot have message %d", f.Queue, f.Seq)
-		}
-		if q != nil && q == v.lost && Cause(f.Entry.Priority) >= causes { // there it stands in the place of the priority
-			return fmt.Errorf("unknown cause %d", f.Entry.Priority)
-		}
-	}
-	return nil
-}
-
-func parseFact(r *decoder, log storage.LogID, index storage.Index) (Fact, error) {
-	f := Fact{Kind: FactKind(r.byte()), Durable: true}
+func Parse(r *Decoder, log storage.LogID, index storage.Index) (Fact, error) {
+	f := Fact{Kind: Kind(r.Byte()), Durable: true}
 	switch f.Kind {
 	case ExchangeDeclared, Bound, Unbound:
 		f.Object = parseObject(r)
-		if f.Kind == ExchangeDeclared && r.err == nil && !exchangeOf(f.Object).Kind.Valid() {
+		if f.Kind == ExchangeDeclared && r.Err == nil && !ExchangeOf(f.Object).Kind.Valid() {
 			return f, fmt.Errorf("exchange %q has unknown type %q", f.Object.Name, f.Object.Type)
 		}
 	case ExchangeDeleted:
-		f.Object = &Object{Name: r.text()}
+		f.Object = &Object{Name: r.Text()}
 	case QueueDeclared:
-		f.Queue = QueueID(r.uint())
+		f.Queue = QueueID(r.Uint())
 		f.Object = parseObject(r)
 	case QueueDeleted:
-		f.Queue = QueueID(r.uint())
+		f.Queue = QueueID(r.Uint())
 	case PolicySet, PolicyCleared:
 		f.Policy = parsePolicy(r)
 	case Stored, Remembered:
@@ -367,115 +291,112 @@ func parseFact(r *decoder, log storage.LogID, index storage.Index) (Fact, error)
 	case Enqueued:
 		parseEnqueued(r, &f, log, index)
 	case Handed:
-		f.Queue, f.Seq, f.N = QueueID(r.uint()), queue.Seq(r.uint()), r.uint()
+		f.Queue, f.Seq, f.N = QueueID(r.Uint()), queue.Seq(r.Uint()), r.Uint()
 	case Returned:
-		flags := r.byte()
+		flags := r.Byte()
 		f.Failed = flags&1 != 0
-		f.Queue, f.Seq = QueueID(r.uint()), queue.Seq(r.uint())
+		f.Queue, f.Seq = QueueID(r.Uint()), queue.Seq(r.Uint())
 		if flags&2 != 0 {
-			f.At = deadline.Instant(r.uint())
+			f.At = deadline.Instant(r.Uint())
 		}
 	case Resumed, Kept:
-		f.Queue, f.Seq = QueueID(r.uint()), queue.Seq(r.uint())
+		f.Queue, f.Seq = QueueID(r.Uint()), queue.Seq(r.Uint())
 	case Deferred:
-		f.Queue, f.Seq, f.At = QueueID(r.uint()), queue.Seq(r.uint()), deadline.Instant(r.uint())
+		f.Queue, f.Seq, f.At = QueueID(r.Uint()), queue.Seq(r.Uint()), deadline.Instant(r.Uint())
 	case Keyed:
-		f.Queue, f.Seq, f.N = QueueID(r.uint()), queue.Seq(r.uint()), r.fixed()
+		f.Queue, f.Seq, f.N = QueueID(r.Uint()), queue.Seq(r.Uint()), r.Fixed()
 	case Paged, Cancellations:
-		f.Queue, f.Seq, f.Bytes = QueueID(r.uint()), queue.Seq(r.uint()), r.bytes()
+		f.Queue, f.Seq, f.Bytes = QueueID(r.Uint()), queue.Seq(r.Uint()), r.Bytes()
 	case PendingFree:
-		f.Bytes = r.bytes()
+		f.Bytes = r.Bytes()
 	case Used:
 		parseUse(r, &f)
 	case Held, HeldNoted:
 		parseHeld(r, &f, log)
-		if f.Cause >= causes {
+		if f.Cause >= Causes {
 			return f, fmt.Errorf("unknown cause %d", f.Cause)
 		}
 	case Tallied:
-		f.Queue, f.Seq, f.N = QueueID(r.uint()), queue.Seq(r.uint()), r.uint()
+		f.Queue, f.Seq, f.N = QueueID(r.Uint()), queue.Seq(r.Uint()), r.Uint()
 	case Noted:
-		letter := r.byte() != 0
-		f.Object = &Object{Name: r.text()}
-		f.Entry = entryAt(parseRef(r, log))
+		letter := r.Byte() != 0
+		f.Object = &Object{Name: r.Text()}
+		f.Entry = EntryAt(ParseRef(r, log))
 		if letter {
-			f.History = parseRef(r, log)
+			f.History = ParseRef(r, log)
 		}
 	case Configured:
 		f.Object = &Object{Arguments: r.table()}
 	case Ended:
-		f.Cause = Cause(r.byte())
-		f.Queue, f.Seq, f.N = QueueID(r.uint()), queue.Seq(r.uint()), r.uint()
-		if f.Cause >= causes {
+		f.Cause = Cause(r.Byte())
+		f.Queue, f.Seq, f.N = QueueID(r.Uint()), queue.Seq(r.Uint()), r.Uint()
+		if f.Cause >= Causes {
 			return f, fmt.Errorf("unknown cause %d", f.Cause)
 		}
 	case Counted:
 		f.Books = parseBooks(r)
 	case Skipped:
-		f.Queue, f.Seq = QueueID(r.uint()), queue.Seq(r.uint())
+		f.Queue, f.Seq = QueueID(r.Uint()), queue.Seq(r.Uint())
 	case JobBegun, JobProgressed:
-		f.N, f.Bytes = r.uint(), r.bytes()
+		f.N, f.Bytes = r.Uint(), r.Bytes()
 	case JobForgotten, TxCommitted, TxDropped:
-		f.N = r.uint()
+		f.N = r.Uint()
 	case TxStaged:
-		f.N, f.Bytes = r.uint(), r.bytes()
-		if err := checkStep(f.Bytes); r.err == nil && err != nil {
-			return f, err
-		}
+		f.N, f.Bytes = r.Uint(), r.Bytes()
 	case TxApplied, TxReached:
-		f.N, f.Seq = r.uint(), queue.Seq(r.uint())
+		f.N, f.Seq = r.Uint(), queue.Seq(r.Uint())
 	case Ruled:
-		f.Queue, f.N = QueueID(r.uint()), r.uint()
+		f.Queue, f.N = QueueID(r.Uint()), r.Uint()
 	case Orphaned:
-		f.N = r.uint()
-		f.Object = &Object{Name: r.text()}
+		f.N = r.Uint()
+		f.Object = &Object{Name: r.Text()}
 	case Matched:
-		operator := r.byte()&1 != 0
-		f.Queue = QueueID(r.uint())
-		f.Object = &Object{Name: r.text()}
-		f.Policy = &Policy{Name: r.text(), Operator: operator}
+		operator := r.Byte()&1 != 0
+		f.Queue = QueueID(r.Uint())
+		f.Object = &Object{Name: r.Text()}
+		f.Policy = &settings.Policy{Name: r.Text(), Operator: operator}
 	default:
 		return f, fmt.Errorf("unknown fact %d", f.Kind)
 	}
 	return f, nil
 }
 
-func parseObject(r *decoder) *Object {
-	flags := r.byte()
+func parseObject(r *Decoder) *Object {
+	flags := r.Byte()
 	return &Object{
 		Durable: flags&1 != 0, AutoDelete: flags&2 != 0, Exclusive: flags&4 != 0, Internal: flags&8 != 0, ToExchange: flags&16 != 0,
-		Name: r.text(), Type: r.text(), Source: r.text(), RoutingKey: r.text(), Arguments: r.table(),
+		Name: r.Text(), Type: r.Text(), Source: r.Text(), RoutingKey: r.Text(), Arguments: r.table(),
 	}
 }
 
-func parsePolicy(r *decoder) *Policy {
-	return &Policy{
-		Operator: r.byte() != 0, Name: r.text(), Pattern: r.text(), ApplyTo: r.text(), Priority: r.int(), Definition: r.table(),
+func parsePolicy(r *Decoder) *settings.Policy {
+	return &settings.Policy{
+		Operator: r.Byte() != 0, Name: r.Text(), Pattern: r.Text(), ApplyTo: r.Text(), Priority: r.Int(), Definition: r.table(),
 	}
 }
 
-func parseBooks(r *decoder) *Books {
-	b := &Books{Made: r.uint()}
-	for i := range min(r.uint(), causes) {
-		b.Ended[i] = r.uint()
+func parseBooks(r *Decoder) *Books {
+	b := &Books{Made: r.Uint()}
+	for i := range min(r.Uint(), Causes) {
+		b.Ended[i] = r.Uint()
 	}
 	return b
 }
 
-func parseEnqueued(r *decoder, f *Fact, log storage.LogID, index storage.Index) {
-	flags := r.byte()
+func parseEnqueued(r *Decoder, f *Fact, log storage.LogID, index storage.Index) {
+	flags := r.Byte()
 	e := &f.Entry
 	e.Flags = queue.Persistent
-	e.Priority = r.byte()
-	f.Queue, f.Seq = QueueID(r.uint()), queue.Seq(r.uint())
+	e.Priority = r.Byte()
+	f.Queue, f.Seq = QueueID(r.Uint()), queue.Seq(r.Uint())
 	e.Index = index
 	if flags&entryElse != 0 {
-		e.Index = storage.Index(r.uint())
+		e.Index = storage.Index(r.Uint())
 		e.Flags |= queue.Moved
 	}
-	e.Offset, e.Size, e.BodyBytes = uint32(r.uint()), uint32(r.uint()), uint32(r.uint())
+	e.Offset, e.Size, e.BodyBytes = uint32(r.Uint()), uint32(r.Uint()), uint32(r.Uint())
 	if flags&entryExpires != 0 {
-		e.ExpireAt = deadline.Instant(r.uint())
+		e.ExpireAt = deadline.Instant(r.Uint())
 	}
 	if flags&entryReturned != 0 {
 		e.Flags |= queue.Redelivered
@@ -488,12 +409,33 @@ func parseEnqueued(r *decoder, f *Fact, log storage.LogID, index storage.Index) 
 	}
 	if flags&entryLetter != 0 {
 		e.Flags |= queue.Letter
-		f.History = parseRef(r, log)
+		f.History = ParseRef(r, log)
 	}
 	if flags&entryCounted != 0 {
-		f.N = r.uint()
+		f.N = r.Uint()
 	}
 	if flags&entryWaiting != 0 {
-		f.At = deadline.Instant(r.uint())
+		f.At = deadline.Instant(r.Uint())
+	}
+}
+
+// EntryAt is an entry that says no more than where its record lies.
+func EntryAt(r storage.Ref) queue.Entry {
+	e := queue.Entry{Index: r.Index, Offset: r.Offset, Size: r.Size}
+	if r.Log == storage.Volatile {
+		e.Flags = queue.Volatile
+	}
+	return e
+}
+
+// ExchangeOf is the exchange that an object declares.
+func ExchangeOf(o *Object) topology.Exchange {
+	kind, _ := topology.ParseKind(o.Type)
+	delayed := o.Type == topology.DelayedType
+	if delayed {
+		kind, _ = topology.DelayedKind(o.Arguments)
+	}
+	return topology.Exchange{
+		Name: o.Name, Kind: kind, Delayed: delayed, Durable: o.Durable, AutoDelete: o.AutoDelete, Internal: o.Internal, Arguments: o.Arguments,
 	}
 }

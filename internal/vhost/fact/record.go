@@ -1,4 +1,4 @@
-package vhost
+package fact
 
 import (
 	"encoding/binary"
@@ -15,31 +15,31 @@ import (
 // flags bit 0: cc and bcc follow. Properties are the raw octets of the content header, BCC taken out.
 const recordHasExtraKeys = 1
 
-var errRecord = errors.New("vhost: record is malformed")
+var errRecord = errors.New("fact: record is malformed")
 
-// content is a record taken apart; its slices alias the record.
-type content struct {
-	exchange, key    []byte
-	cc, bcc          [][]byte
-	properties, body []byte
+// Record is a record taken apart; its slices alias the record.
+type Record struct {
+	Exchange, Key    []byte
+	CC, BCC          [][]byte
+	Properties, Body []byte
 }
 
-func appendRecord(b []byte, c *content) []byte {
-	extra := len(c.cc)+len(c.bcc) > 0
+func AppendRecord(b []byte, c *Record) []byte {
+	extra := len(c.CC)+len(c.BCC) > 0
 	if extra {
 		b = append(b, recordHasExtraKeys)
 	} else {
 		b = append(b, 0)
 	}
-	b = amqp.AppendShortString(b, c.exchange)
-	b = amqp.AppendShortString(b, c.key)
+	b = amqp.AppendShortString(b, c.Exchange)
+	b = amqp.AppendShortString(b, c.Key)
 	if extra {
-		b = appendKeys(b, c.cc)
-		b = appendKeys(b, c.bcc)
+		b = appendKeys(b, c.CC)
+		b = appendKeys(b, c.BCC)
 	}
-	b = binary.BigEndian.AppendUint32(b, uint32(len(c.properties)))
-	b = append(b, c.properties...)
-	return append(b, c.body...)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(c.Properties)))
+	b = append(b, c.Properties...)
+	return append(b, c.Body...)
 }
 
 func appendKeys(b []byte, keys [][]byte) []byte {
@@ -51,24 +51,24 @@ func appendKeys(b []byte, keys [][]byte) []byte {
 	return b
 }
 
-// parseRecord takes a record apart. Records are our own bytes under a checksum: an error is a mistake of ours.
-func parseRecord(r []byte) (c content, err error) {
+// ParseRecord takes a record apart. Records are our own bytes under a checksum: an error is a mistake of ours.
+func ParseRecord(r []byte) (c Record, err error) {
 	if len(r) < 1 {
 		return c, errRecord
 	}
 	flags, r := r[0], r[1:]
 	var ok bool
-	if c.exchange, r, ok = cutShort(r); !ok {
+	if c.Exchange, r, ok = CutShort(r); !ok {
 		return c, errRecord
 	}
-	if c.key, r, ok = cutShort(r); !ok {
+	if c.Key, r, ok = CutShort(r); !ok {
 		return c, errRecord
 	}
 	if flags&recordHasExtraKeys != 0 {
-		if c.cc, r, ok = cutKeys(r); !ok {
+		if c.CC, r, ok = cutKeys(r); !ok {
 			return c, errRecord
 		}
-		if c.bcc, r, ok = cutKeys(r); !ok {
+		if c.BCC, r, ok = cutKeys(r); !ok {
 			return c, errRecord
 		}
 	}
@@ -79,11 +79,11 @@ func parseRecord(r []byte) (c content, err error) {
 	if r = r[4:]; n > len(r) {
 		return c, errRecord
 	}
-	c.properties, c.body = r[:n], r[n:]
+	c.Properties, c.Body = r[:n], r[n:]
 	return c, nil
 }
 
-func cutShort(r []byte) (s, rest []byte, ok bool) {
+func CutShort(r []byte) (s, rest []byte, ok bool) {
 	if len(r) < 1 || len(r) < 1+int(r[0]) {
 		return nil, nil, false
 	}
@@ -110,17 +110,17 @@ func cutKeys(r []byte) (keys [][]byte, rest []byte, ok bool) {
 	return keys, r, true
 }
 
-// keys are all routing keys of the publish: its own, CC, BCC.
-func (c *content) keys() []string {
-	keys := []string{string(c.key)}
-	for _, k := range c.cc {
+// Keys are all routing keys of the publish: its own, CC, BCC.
+func (c *Record) Keys() []string {
+	keys := []string{string(c.Key)}
+	for _, k := range c.CC {
 		keys = append(keys, string(k))
 	}
-	for _, k := range c.bcc {
+	for _, k := range c.BCC {
 		keys = append(keys, string(k))
 	}
 	return keys
 }
 
-// publicKeys are the routing keys that a death names: without BCC. Source: RabbitMQ dlx#effects.
-func (c *content) publicKeys() []string { return c.keys()[:1+len(c.cc)] }
+// PublicKeys are the routing keys that a death names: without BCC. Source: RabbitMQ dlx#effects.
+func (c *Record) PublicKeys() []string { return c.Keys()[:1+len(c.CC)] }

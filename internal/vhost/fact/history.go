@@ -1,4 +1,4 @@
-package vhost
+package fact
 
 import (
 	"encoding/binary"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/settings"
 )
 
 // Reason says why a message died. Source: RabbitMQ dlx.
@@ -19,20 +20,20 @@ const (
 	MaxLen
 	DeliveryLimit
 	Nacked // Rejected by basic.nack, where the vhost tells that from basic.reject
-	reasons
+	Reasons
 )
 
 // String is the word that x-death carries.
 func (r Reason) String() string {
-	if r >= reasons {
+	if r >= Reasons {
 		return "unknown"
 	}
-	return [reasons]string{"", "rejected", "expired", "maxlen", "delivery_limit", "rejected"}[r]
+	return [Reasons]string{"", "rejected", "expired", "maxlen", "delivery_limit", "rejected"}[r]
 }
 
-// in is the word that x-death carries in a dialect. Source: docs/compat/dead-lettering.md#15.
-func (r Reason) in(d Dialect) string {
-	if d&DialectReasons != 0 {
+// Word is the word that x-death carries in a dialect. Source: docs/compat/dead-lettering.md#15.
+func (r Reason) Word(d settings.Dialect) string {
+	if d&settings.DialectReasons != 0 {
 		switch r {
 		case Rejected:
 			return "reject"
@@ -82,9 +83,9 @@ type RedriveMark struct {
 	CameBack bool   // it has died since
 }
 
-// again is what the letter carries on when it is sent back once more, by a job or, with 0, by none. Times does not
+// Again is what the letter carries on when it is sent back once more, by a job or, with 0, by none. Times does not
 // wrap: a client may have told a large one, and a letter without times has no job that knows it again.
-func (x RedriveMark) again(job JobID) RedriveMark {
+func (x RedriveMark) Again(job JobID) RedriveMark {
 	return RedriveMark{Times: max(x.Times+1, x.Times), Job: job}
 }
 
@@ -94,16 +95,16 @@ type Origin struct {
 	Queue, Exchange string
 }
 
-// died returns h with one more death. The count of a {queue, reason} that is known rises, and its entry
+// Died returns h with one more death. The count of a {queue, reason} that is known rises, and its entry
 // moves to the front; its other fields keep what the first death wrote. Source: RabbitMQ dlx#effects.
-func (h *History) died(d Death) History {
+func (h *History) Died(d Death) History {
 	n := *h
 	n.Last = Origin{d.Reason, d.Queue, d.Exchange}
 	if len(h.Deaths) == 0 {
 		n.First = n.Last
 	}
 	if len(h.Deaths) == 0 || d.Reason.rejected() {
-		n.Share = lettersMax / uint32(1+(len(d.Queue)+d.keyBytes())>>10)
+		n.Share = LettersMax / uint32(1+(len(d.Queue)+d.keyBytes())>>10)
 	}
 	n.Deaths = make([]Death, 0, len(h.Deaths)+1)
 	i := slices.IndexFunc(h.Deaths, func(o Death) bool { return o.Queue == d.Queue && o.Reason == d.Reason })
@@ -123,9 +124,9 @@ func (h *History) died(d Death) History {
 	return n
 }
 
-// firstDeath is the entry that tells of the first death, nil if there was none. Entries move to the front when a death
+// FirstDeath is the entry that tells of the first death, nil if there was none. Entries move to the front when a death
 // repeats, so the last is not always it.
-func (h *History) firstDeath() *Death {
+func (h *History) FirstDeath() *Death {
 	for i := range h.Deaths {
 		if d := &h.Deaths[i]; d.Queue == h.First.Queue && d.Reason == h.First.Reason {
 			return d
@@ -137,9 +138,9 @@ func (h *History) firstDeath() *Death {
 	return nil
 }
 
-// cycles reports whether a dead letter that died for reason would come to queue again without ever having
+// Cycles reports whether a dead letter that died for reason would come to queue again without ever having
 // been rejected since it was there. Source: RabbitMQ dlx#routing (automatic cycles).
-func (h *History) cycles(queue string, reason Reason) bool {
+func (h *History) Cycles(queue string, reason Reason) bool {
 	return !reason.rejected() && Cycles(h.Deaths, queue)
 }
 
@@ -158,9 +159,9 @@ func Cycles(deaths []Death, queue string) bool {
 	return false
 }
 
-// unite makes one entry of two by the same queue that only a dialect tells apart, nacked and rejected. The newer one
+// Unite makes one entry of two by the same queue that only a dialect tells apart, nacked and rejected. The newer one
 // stays, with what the older one wrote first.
-func (h *History) unite() {
+func (h *History) Unite() {
 	var deaths []Death
 	for _, d := range h.Deaths {
 		if d.Reason == Nacked {
@@ -177,16 +178,16 @@ func (h *History) unite() {
 	h.Deaths = deaths
 }
 
-// total counts the deaths.
-func (h *History) total() (n int64) {
+// Total counts the deaths.
+func (h *History) Total() (n int64) {
 	for i := range h.Deaths {
 		n += min(h.Deaths[i].Count, math.MaxInt32)
 	}
 	return n
 }
 
-// size is about how many bytes the history takes: what its keys and names do.
-func (h *History) size() (n int) {
+// Size is about how many bytes the history takes: what its keys and names do.
+func (h *History) Size() (n int) {
 	for i := range h.Deaths {
 		d := &h.Deaths[i]
 		n += len(d.Queue) + len(d.Exchange) + d.keyBytes()
@@ -201,8 +202,8 @@ func (d *Death) keyBytes() (n int) {
 	return n
 }
 
-// automatic counts the ways to die that follow on the newest rejection.
-func (h *History) automatic() int {
+// Automatic counts the ways to die that follow on the newest rejection.
+func (h *History) Automatic() int {
 	if i := slices.IndexFunc(h.Deaths, func(d Death) bool { return d.Reason.rejected() }); i >= 0 {
 		return i
 	}
@@ -215,26 +216,26 @@ func (h *History) automatic() int {
 //
 // The reason of first has bit 7 set if CC is hidden, that of last if it was sent back by hand and how follows, and bit
 // 6 if the time of the last death does; that of a death has bit 7 set if an expiration follows.
-func appendHistory(b []byte, h *History) []byte {
-	b = appendText(b, h.Exchange)
+func AppendHistory(b []byte, h *History) []byte {
+	b = AppendText(b, h.Exchange)
 	b = appendTexts(b, h.Keys)
 	b = binary.AppendUvarint(b, uint64(h.Share))
 	for i, o := range [2]Origin{h.First, h.Last} {
 		reason := byte(o.Reason)
 		if i == 0 && h.HideCC || i == 1 && h.Redrive.Times > 0 {
-			reason |= reasonMarked
+			reason |= ReasonMarked
 		}
 		if i == 1 && h.At != 0 {
-			reason |= reasonTimed
+			reason |= ReasonTimed
 		}
 		b = append(b, reason)
-		b = appendText(b, o.Queue)
-		b = appendText(b, o.Exchange)
+		b = AppendText(b, o.Queue)
+		b = AppendText(b, o.Exchange)
 	}
 	if x := &h.Redrive; x.Times > 0 {
 		b = binary.AppendUvarint(b, uint64(x.Times))
 		b = binary.AppendUvarint(b, uint64(x.Job))
-		b = append(b, bits(x.Restored, x.CameBack))
+		b = append(b, Bits(x.Restored, x.CameBack))
 	}
 	if h.At != 0 {
 		b = binary.AppendVarint(b, h.At)
@@ -244,82 +245,108 @@ func appendHistory(b []byte, h *History) []byte {
 		d := &h.Deaths[i]
 		reason := byte(d.Reason)
 		if d.HadTTL {
-			reason |= reasonMarked
+			reason |= ReasonMarked
 		}
 		b = append(b, reason)
-		b = appendText(b, d.Queue)
+		b = AppendText(b, d.Queue)
 		b = binary.AppendUvarint(b, uint64(d.Count))
 		b = binary.AppendVarint(b, d.Time)
-		b = appendText(b, d.Exchange)
+		b = AppendText(b, d.Exchange)
 		b = appendTexts(b, d.Keys)
 		if d.HadTTL {
-			b = appendText(b, d.Expiration)
+			b = AppendText(b, d.Expiration)
 		}
 	}
 	return b
 }
 
-// reasonMarked is the bit of a reason that says something more: of the first, that CC is hidden; of the last, that how
+// ReasonMarked is the bit of a reason that says something more: of the first, that CC is hidden; of the last, that how
 // it was sent back follows; of a death, that an expiration does.
-const reasonMarked = 0x80
+const ReasonMarked = 0x80
 
-// reasonTimed is the bit of the last reason that says that the time of that death follows.
-const reasonTimed = 0x40
+// ReasonTimed is the bit of the last reason that says that the time of that death follows.
+const ReasonTimed = 0x40
 
-var errHistory = errors.New("vhost: history is malformed")
+var errHistory = errors.New("fact: history is malformed")
 
-func parseHistory(p []byte) (History, error) { return readHistory(&decoder{rest: p}) }
+// ParseHistory reads what Remembered holds.
+func ParseHistory(p []byte) (History, error) { return ReadHistory(&Decoder{Rest: p}) }
 
-// HistoryOf reads what Remembered holds, for those who look at the log from outside.
-func HistoryOf(remembered []byte) (History, error) { return readHistory(&decoder{rest: remembered}) }
-
-func readHistory(r *decoder) (History, error) {
-	h := History{Exchange: r.text(), Keys: r.texts(), Share: uint32(r.uint())}
+func ReadHistory(r *Decoder) (History, error) {
+	h := History{Exchange: r.Text(), Keys: r.texts(), Share: uint32(r.Uint())}
 	for _, o := range [2]*Origin{&h.First, &h.Last} {
-		o.Reason, o.Queue, o.Exchange = Reason(r.byte()), r.text(), r.text()
+		o.Reason, o.Queue, o.Exchange = Reason(r.Byte()), r.Text(), r.Text()
 	}
-	h.HideCC, h.First.Reason = h.First.Reason&reasonMarked != 0, h.First.Reason&^reasonMarked
+	h.HideCC, h.First.Reason = h.First.Reason&ReasonMarked != 0, h.First.Reason&^ReasonMarked
 	marked := h.Last.Reason
-	h.Last.Reason &^= reasonMarked | reasonTimed
-	if marked&reasonMarked != 0 {
-		if h.Redrive = readResent(r); h.Redrive.Times == 0 {
+	h.Last.Reason &^= ReasonMarked | ReasonTimed
+	if marked&ReasonMarked != 0 {
+		if h.Redrive = ReadRedrive(r); h.Redrive.Times == 0 {
 			return h, errHistory
 		}
 	}
-	if marked&reasonTimed != 0 {
-		h.At = r.int()
+	if marked&ReasonTimed != 0 {
+		h.At = r.Int()
 	}
-	for n := r.uint(); n > 0 && r.err == nil; n-- {
-		reason := r.byte()
-		d := Death{Reason: Reason(reason &^ reasonMarked), HadTTL: reason&reasonMarked != 0, Queue: r.text()}
-		d.Count, d.Time = int64(r.uint()), r.int()
-		d.Exchange, d.Keys = r.text(), r.texts()
+	for n := r.Uint(); n > 0 && r.Err == nil; n-- {
+		reason := r.Byte()
+		d := Death{Reason: Reason(reason &^ ReasonMarked), HadTTL: reason&ReasonMarked != 0, Queue: r.Text()}
+		d.Count, d.Time = int64(r.Uint()), r.Int()
+		d.Exchange, d.Keys = r.Text(), r.texts()
 		if d.HadTTL {
-			d.Expiration = r.text()
+			d.Expiration = r.Text()
 		}
-		if d.Reason == 0 || d.Reason >= reasons {
+		if d.Reason == 0 || d.Reason >= Reasons {
 			return h, errHistory
 		}
 		h.Deaths = append(h.Deaths, d)
 	}
-	return h, r.err
+	return h, r.Err
 }
 
-func readResent(r *decoder) RedriveMark {
-	x := RedriveMark{Times: uint32(r.uint()), Job: JobID(r.uint())}
-	flags := r.byte()
+func ReadRedrive(r *Decoder) RedriveMark {
+	x := RedriveMark{Times: uint32(r.Uint()), Job: JobID(r.Uint())}
+	flags := r.Byte()
 	x.Restored, x.CameBack = flags&1 != 0, flags&2 != 0
 	return x
 }
 
-// origins are the headers that a headers exchange can match. Source: docs/compat/dead-lettering.md#3.
-func (h *History) origins(d Dialect) amqp.Table {
+// Origins are the headers that a headers exchange can match. Source: docs/compat/dead-lettering.md#3.
+func (h *History) Origins(d settings.Dialect) amqp.Table {
 	return amqp.Table{
-		{Name: "x-first-death-reason", Value: amqp.String(h.First.Reason.in(d))},
+		{Name: "x-first-death-reason", Value: amqp.String(h.First.Reason.Word(d))},
 		{Name: "x-first-death-queue", Value: amqp.String(h.First.Queue)},
 		{Name: "x-first-death-exchange", Value: amqp.String(h.First.Exchange)},
-		{Name: "x-last-death-reason", Value: amqp.String(h.Last.Reason.in(d))},
+		{Name: "x-last-death-reason", Value: amqp.String(h.Last.Reason.Word(d))},
 		{Name: "x-last-death-queue", Value: amqp.String(h.Last.Queue)},
 		{Name: "x-last-death-exchange", Value: amqp.String(h.Last.Exchange)},
+	}
+}
+
+// LettersMax is how many letters one message, if its keys are short, may become between two rejections, where each
+// hop goes to several queues that pass it on by themselves: without it, n full queues whose dead-letter exchange
+// leads to all of them would make n! of one message.
+const LettersMax = 1 << 14
+
+// SentBy is the job that sent a letter, 0 if none did or it has died since.
+func (x *RedriveMark) SentBy() JobID {
+	if x.CameBack {
+		return 0
+	}
+	return x.Job
+}
+
+// FirstQueue is where a letter died first, "" if it never did.
+func (h *History) FirstQueue() string {
+	if k := len(h.Deaths); h.First.Queue == "" && k > 0 {
+		return h.Deaths[k-1].Queue
+	}
+	return h.First.Queue
+}
+
+// Address sends a letter to the dead-letter exchange of a queue: with its key, or the letter's own keys if it has none.
+func (h *History) Address(s *settings.Settings) {
+	if h.Exchange = s.DeadLetterExchange; s.HasDLRK {
+		h.Keys = []string{s.DeadLetterRoutingKey}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -135,6 +136,7 @@ type Broker struct {
 	serving      chan error     // one for each listener, when it ends
 	unfinished   int            // listeners whose end was not received
 	certificates []*listener.Certificates
+	signing      *listener.Signing // of all of them
 }
 
 // Start opens the data, or makes it, and listens. On return clients can connect. A virtual host that takes longer than
@@ -187,6 +189,7 @@ func Start(c Config) (*Broker, error) {
 		return nil, err
 	}
 	b := &Broker{config: c, engine: e, index: search.Open(c.index(e))}
+	b.signing = listener.NewSigning(max(1, runtime.GOMAXPROCS(0)/2))
 	if err := b.open(); err != nil {
 		return nil, errors.Join(err, b.Close(context.Background()))
 	}

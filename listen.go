@@ -113,7 +113,7 @@ func (b *Broker) openListeners(protocol, addresses string, options *TLS, serve f
 	o := listener.Options{Proxy: b.config.ProxyProtocol && strings.HasPrefix(protocol, "amqp")}
 	if options != nil {
 		var err error
-		o.Certificates, err = listener.OpenCertificates(*options, func(err error) { b.tellReloaded(protocol, err) })
+		o.Certificates, err = listener.OpenCertificates(*options, b.signing, func(err error) { b.tellReloaded(protocol, err) })
 		if err != nil {
 			return err
 		}
@@ -216,7 +216,10 @@ func (e eyes) Authenticate(user, password string, from netip.Addr) (ok bool, rea
 }
 
 // roster lets the management API see the AMQP server's connections.
-type roster struct{ *amqpserver.Server }
+type roster struct {
+	*amqpserver.Server
+	signing *listener.Signing
+}
 
 // Connections implements stats.Roster.
 func (r roster) Connections() []stats.Connection {
@@ -239,7 +242,7 @@ func (r roster) Doors() stats.Doors {
 	u := r.Server.Unfinished()
 	return stats.Doors{
 		UnfinishedBytes: u.Bytes, UnfinishedWaiting: u.Waiting, UnfinishedEnded: u.Ended, SendTimeouts: r.Server.SendTimeouts(),
-		IdleFramePauses: r.Server.IdleFramePauses(),
+		IdleFramePauses: r.Server.IdleFramePauses(), HandshakesWaited: r.signing.Waits(),
 	}
 }
 

@@ -119,7 +119,7 @@ func (b *Broker) web(secret string) management.Options {
 	c := &b.config
 	clients := b.clients()
 	o := management.Options{
-		Engine: b.engine, Index: b.index, Roster: roster{b.amqp}, Listeners: b.shown, Secret: secret, Node: b.nodeName(),
+		Engine: b.engine, Index: b.index, Roster: roster{b.amqp, b.signing}, Listeners: b.shown, Secret: secret, Node: b.nodeName(),
 		Product: c.ProductName, Version: cmp.Or(c.ProductVersion, Version), ClusterTags: c.ClusterTags, NodeTags: c.NodeTags,
 		LoopbackUsers: append([]string{}, clients.LoopbackUsers...),
 		Suspend:       b.suspendListeners, Suspended: b.listenersSuspended,

@@ -43,6 +43,7 @@ var errNoAnswer = errors.New("TLS: cannot read the certificate files: their file
 // waits for a file system that does not answer for longer than 10 s.
 type Certificates struct {
 	options TLS
+	signing *Signing
 	changed func(error)
 	now     func() time.Time
 	read    func(*TLS) reading
@@ -75,13 +76,13 @@ type stamp struct {
 	size int64
 }
 
-// OpenCertificates reads the files. Changed is called after each later reading that a change of the files led to, with
+// OpenCertificates reads the files. The private key signs within the bound of signing, if that is not nil. Changed is called after each later reading that a change of the files led to, with
 // the error if they could not be used; it may be nil.
-func OpenCertificates(o TLS, changed func(error)) (*Certificates, error) {
+func OpenCertificates(o TLS, signing *Signing, changed func(error)) (*Certificates, error) {
 	if changed == nil {
 		changed = func(error) {}
 	}
-	s := &Certificates{options: o, changed: changed, now: time.Now, read: (*TLS).reading}
+	s := &Certificates{options: o, signing: signing, changed: changed, now: time.Now, read: (*TLS).reading}
 	return s, s.Reload()
 }
 
@@ -116,7 +117,10 @@ func (s *Certificates) begin(all bool) *look {
 		var r reading
 		changed := all || !slices.Equal(s.options.stamps(), before)
 		if changed {
-			r = s.read(&s.options)
+			if r = s.read(&s.options); r.err == nil {
+				own := &r.config.Certificates[0]
+				own.PrivateKey = s.signing.key(own.PrivateKey)
+			}
 		}
 		s.mu.Lock()
 		if s.mu.look = nil; changed {

@@ -99,7 +99,7 @@ func TestReload(t *testing.T) {
 	_, cert, key := issue(t, nil, "old", false)
 	o := TLS{CertFile: write(t, dir, "cert", cert), KeyFile: write(t, dir, "key", key), Depth: -1}
 	var changes []error
-	s, err := OpenCertificates(o, func(err error) { changes = append(changes, err) })
+	s, err := OpenCertificates(o, nil, func(err error) { changes = append(changes, err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestFilesThatDoNotAnswer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	_, cert, key := issue(t, nil, "there", false)
-	s, err := OpenCertificates(TLS{CertFile: write(t, dir, "cert", cert), KeyFile: write(t, dir, "key", key), Depth: -1}, nil)
+	s, err := OpenCertificates(TLS{CertFile: write(t, dir, "cert", cert), KeyFile: write(t, dir, "key", key), Depth: -1}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestPeers(t *testing.T) {
 		if c.change != nil {
 			c.change(&o)
 		}
-		s, err := OpenCertificates(o, nil)
+		s, err := OpenCertificates(o, nil, nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -35,5 +35,7 @@ func (s *scrape) resourceMetrics(x *exposition, m *resource.Status) {
 	one(x, "bartleby_send_timeouts_total", counter, "Connections closed because the client did not read", doors.SendTimeouts)
 	one(x, "bartleby_idle_frame_pauses_total", counter,
 		"Pauses in reading because the client sent too many frames without effect, such as heartbeats", doors.IdleFramePauses)
+	one(x, "bartleby_tls_handshake_waits_total", counter,
+		"TLS handshakes that waited because the private keys were in use for others", doors.HandshakesWaited)
 	one(x, "bartleby_memory_available_bytes", gauge, "Memory available to the process, limited by the machine and its control groups", m.MemoryMax)
 }

@@ -26,6 +26,7 @@ type Doors struct {
 	UnfinishedEnded   uint64 // connections that ended because a message or a frame did not come on, or found no room
 	SendTimeouts      uint64 // connections that ended because their clients did not read
 	IdleFramePauses   uint64 // pauses in reading from clients that sent too many frames which led to nothing
+	HandshakesWaited  uint64 // TLS handshakes that waited because others were being signed
 }
 
 // A Connection is a picture of a live connection.

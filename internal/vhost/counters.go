@@ -328,20 +328,6 @@ func (v *VHost) acked(q *queueState, seq queue.Seq) {
 	v.traffic.Settled.note(attempt)
 }
 
-// waitKind is the place of a reason for being held among the Retried of a queue.
-func waitKind(c fact.Cause) int {
-	switch c {
-	case fact.LostExchange:
-		return 0
-	case fact.LostRoute:
-		return 1
-	case fact.LostCycle:
-		return 3
-	case fact.LostHops:
-		return 4
-	}
-	return 2
-}
-
-// RetriedFor are the causes that QueueStats.Retried counts by.
-var RetriedFor = [5]fact.Cause{fact.LostExchange, fact.LostRoute, fact.LostRefused, fact.LostCycle, fact.LostHops}
+// HeldCauses are why dead letters are held, in the order in which QueueStats counts by them: their numbers follow one
+// another.
+var HeldCauses = [...]fact.Cause{fact.LostExchange, fact.LostRoute, fact.LostCycle, fact.LostRefused, fact.LostHops}

@@ -150,7 +150,7 @@ func (s *step) retry(q *queueState, seq queue.Seq, only fact.QueueID, depth int)
 		again: true, had: was.took, only: only,
 	})
 	if p.missing != 0 && p.missing != fact.Moved {
-		q.counters().Retried[waitKind(p.missing)]++
+		q.counters().Retried[p.missing-HeldCauses[0]]++
 	}
 	switch {
 	case p.missing == 0:

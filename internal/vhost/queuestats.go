@@ -21,7 +21,7 @@ type QueueStats struct {
 	// messages that stayed because they would have come round in a cycle
 	Kept     uint64
 	TimedOut uint64                  // consumers that took too long
-	Retried  [len(RetriedFor)]uint64 // held letters that were tried again in vain, by why
+	Retried  [len(HeldCauses)]uint64 // held letters that were tried again in vain, by why
 	Waits    uint64                  // returned messages that wait for their retry
 	// of Died: messages that had been retried as often as may be
 	Exhausted           uint64

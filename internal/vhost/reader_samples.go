@@ -23,7 +23,7 @@ type QueueSample struct {
 	ReadyBytes, UnackedBytes int64
 	WaitingBytes, HeldBytes  int64
 	Consumers                int
-	HeldBy                   [len(RetriedFor)]int // Held by why, in the order of RetriedFor
+	HeldBy                   [len(HeldCauses)]int // Held by why, in the order of HeldCauses
 	NextRetry                Instant              // none of Waiting is ready before; 0: nothing waits
 	Letters                  LetterWay
 	Counted                  bool        // false: Stats are all 0
@@ -156,7 +156,7 @@ func (r Reader) sample(q *queueState, to *Sampling, x *QueueSample) {
 	if q.stats != nil {
 		x.Counted, x.Stats = true, q.stats
 	}
-	for i, c := range RetriedFor {
+	for i, c := range HeldCauses {
 		x.HeldBy[i] = q.heldBy[c]
 	}
 	if x.Waiting > 0 {

@@ -205,7 +205,7 @@ func (s *scrape) heldLetters() {
 	s.ofBoth("bartleby_dead_letter_pending", gauge, "Dead letters held by their queues until all targets accept them", held)
 	s.family(tries, counter, "Failed retries of held dead letters, by cause")
 	write := func(labels string, n *vhost.QueueStats) {
-		for i, c := range vhost.RetriedFor {
+		for i, c := range vhost.HeldCauses {
 			s.series(tries, more(labels, "cause", c.String()), float64(n.Retried[i]))
 		}
 	}
@@ -218,7 +218,7 @@ func (s *scrape) heldLetters() {
 		})
 		s.family(name, gauge, "Dead letters held by their queues, by cause")
 		s.eachQueue(func(q *stats.Queue) {
-			for i, c := range vhost.RetriedFor {
+			for i, c := range vhost.HeldCauses {
 				if q.Held > 0 || q.Stats.Held > 0 {
 					s.series(name, more(q.Labels, "reason", c.String()), float64(q.HeldBy[i]))
 				}
@@ -231,7 +231,7 @@ func (s *scrape) heldLetters() {
 	}
 	s.family(name, gauge, "Dead letters held by their queues, by cause")
 	for _, h := range s.hosts {
-		for i, c := range vhost.RetriedFor {
+		for i, c := range vhost.HeldCauses {
 			if h.Up {
 				s.series(name, more(h.Labels, "reason", c.String()), float64(h.Total.HeldBy[i]))
 			}

@@ -87,7 +87,7 @@ func (t *Totals) addQueue(q *vhost.QueueSample) {
 	t.Waiting += q.Waiting
 	for i, n := range q.HeldBy {
 		if n > 0 {
-			t.Held[vhost.RetriedFor[i]] += n
+			t.Held[vhost.HeldCauses[i]] += n
 		}
 	}
 	t.Stats.add(q)

@@ -122,8 +122,13 @@ var house = []room{
 	{path: "internal/repair", floor: runtime, column: between, imports: []string{"*"}, never: world, passive: true},
 
 	// sim drives the floors below the frontends from one goroutine.
-	{path: "internal/sim", floor: frontends, column: between, imports: []string{"*", "internal/sim/ledger"},
-		never: []string{"net", "time"}, passive: true},
+	{path: "internal/sim", floor: frontends, column: between, never: []string{"net", "time"}, passive: true,
+		imports: []string{"*", "internal/sim/ledger", "internal/sim/clients"}},
+	// clients throw the dice of the simulation: they are handed them.
+	{path: "internal/sim/clients", floor: frontends, column: decides, passive: true,
+		never: append([]string{"time"}, io...),
+		imports: []string{"internal/sim/ledger", "internal/vhost", "internal/vhost/fact", "internal/queue",
+			"internal/topology", "internal/deadline", "internal/storage", "internal/amqp"}},
 	{path: "internal/sim/ledger", floor: frontends, column: decides, never: world, passive: true,
 		imports: []string{"internal/vhost", "internal/vhost/fact", "internal/queue", "internal/deadline", "internal/storage", "internal/amqp"}},
 	{path: "internal/sim/mutants", floor: assembly, column: between, imports: []string{"*"}},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/sim/clients"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -67,16 +68,16 @@ func (a *agenda) keep() error {
 
 // ask has a command decided on a channel, a new one if there is none.
 func (a *agenda) ask(c vhost.Command) {
-	if len(a.connections) == 0 && a.violation == nil {
-		a.decide(a.connect())
+	if len(a.Connections) == 0 && a.violation == nil {
+		a.decide(a.Connect())
 	}
-	if len(a.connections) > 0 && len(a.connections[0].channels) == 0 && a.violation == nil {
-		a.decide(a.openChannel(a.connections[0]))
+	if len(a.Connections) > 0 && len(a.Connections[0].Channels) == 0 && a.violation == nil {
+		a.decide(a.OpenChannel(a.Connections[0]))
 	}
-	if a.violation != nil || len(a.connections) == 0 || len(a.connections[0].channels) == 0 {
+	if a.violation != nil || len(a.Connections) == 0 || len(a.Connections[0].Channels) == 0 {
 		return // the disk has failed meanwhile
 	}
-	c.Conn, c.Channel = a.connections[0].id, a.connections[0].channels[0].id
+	c.Conn, c.Channel = a.Connections[0].ID, a.Connections[0].Channels[0].ID
 	a.decide(c)
 }
 
@@ -86,9 +87,9 @@ func (a *agenda) send(delays ...int64) {
 		return
 	}
 	for i, delay := range delays {
-		m := &message{ttl: -1, persistent: i%2 == 0, exchange: "x0", keys: []string{""}, delay: delay}
-		m.headers = amqp.Table{{Name: "x-delay", Value: amqp.Int64(delay)}}
-		c := a.compose(m, nil, "", 50)
+		m := &clients.Message{TTL: -1, Persistent: i%2 == 0, Exchange: "x0", Keys: []string{""}, Delay: delay}
+		m.Headers = amqp.Table{{Name: "x-delay", Value: amqp.Int64(delay)}}
+		c := a.Compose(m, nil, "", 50)
 		c.Exchange = []byte("x0")
 		a.ask(c)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/clients"
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -18,7 +19,7 @@ import (
 type step struct {
 	stamp    vhost.Stamp
 	command  *vhost.Command
-	channel  *channel // nil if it was not known before
+	channel  *clients.Channel // nil if it was not known before
 	refused  *amqp.Error
 	expected expectation
 
@@ -35,11 +36,11 @@ type step struct {
 	structural bool            // queues, exchanges or bindings have changed
 	durable    bool            // one of these durably, before the answer
 	settling   []settling
-	over       []*ledger.Entry          // came back more often than their queue allows
-	back       map[*ledger.Entry]bool   // came back
-	sent       []sent                   // by a job, or by hand
-	late       map[vhost.ChannelID]late // what is overdue
-	guilty     map[*consumer]bool       // that hold it
+	over       []*ledger.Entry            // came back more often than their queue allows
+	back       map[*ledger.Entry]bool     // came back
+	sent       []sent                     // by a job, or by hand
+	late       map[vhost.ChannelID]late   // what is overdue
+	guilty     map[*clients.Consumer]bool // that hold it
 	views      map[string]*vhost.QueueView
 }
 
@@ -79,7 +80,7 @@ func (st *step) partial() bool {
 // stepOf is what the checkers know of a command before it is stepped.
 func (w *world) stepOf(s vhost.Stamp, c *vhost.Command, x expectation) *step {
 	return &step{
-		stamp: s, command: c, channel: w.channels[c.Channel], expected: x,
+		stamp: s, command: c, channel: w.Channels[c.Channel], expected: x,
 		views: map[string]*vhost.QueueView{}, back: map[*ledger.Entry]bool{},
 	}
 }
@@ -260,11 +261,11 @@ func (w *world) enqueued(st *step, f *fact.Fact) {
 			return
 		}
 		c := content{message: binary.BigEndian.Uint64(view.Body), sum: maphash.Bytes(sumSeed, stored)}
-		if m := w.messages[c.message]; m == nil || !bytes.Equal(view.Body, m.body) {
+		if m := w.Messages[c.message]; m == nil || !bytes.Equal(view.Body, m.Body) {
 			w.violate(Readable, "the record of message %d has another body than published", c.message)
 		} else {
-			c.delayed = m.saysDelayed(view.Properties)
-			c.edited = string(view.Exchange) != m.exchange || string(view.RoutingKey) != m.keys[0]
+			c.delayed = m.SaysDelayed(view.Properties)
+			c.edited = string(view.Exchange) != m.Exchange || string(view.RoutingKey) != m.Keys[0]
 		}
 		w.contents[ref] = c
 	}
@@ -279,7 +280,7 @@ func (w *world) enqueued(st *step, f *fact.Fact) {
 	}
 	e := w.entryOf(f, at, f.Durable)
 	q := w.live.Line(f.Queue)
-	m := w.messages[e.Message]
+	m := w.Messages[e.Message]
 	switch {
 	case q == nil:
 		w.violate(Moves, "message %d went into queue %d, which is not there", e.Message, f.Queue)
@@ -310,7 +311,7 @@ func (w *world) enqueued(st *step, f *fact.Fact) {
 		}
 	}
 	if f.Durable && !e.Letter && publishes {
-		m.durableAt = st.batch
+		m.DurableAt = st.batch
 	}
 	if e.Letter {
 		w.note("letter of message %d in %q, number %d: %v", e.Message, q.Name, e.Seq, e.Deaths)
@@ -395,41 +396,41 @@ func (w *world) ended(st *step, e *ledger.Entry, cause fact.Cause) {
 		w.moved(st, e, cause)
 	}
 	if e.Holder != nil {
-		holderOf(e).letGo()
+		holderOf(e).LetGo()
 	}
 	w.live.Remove(e)
 }
 
 // effect checks one, when it is made.
 func (w *world) effect(st *step, e *vhost.Effect) {
-	ch := w.channels[e.Channel]
+	ch := w.Channels[e.Channel]
 	switch e.Kind {
 	case vhost.Confirm, vhost.Refuse:
-		if ch.confirmed++; e.Tag != ch.confirmed {
-			w.violate(Answers, "publish %d is answered after %d", e.Tag, ch.confirmed-1)
+		if ch.Confirmed++; e.Tag != ch.Confirmed {
+			w.violate(Answers, "publish %d is answered after %d", e.Tag, ch.Confirmed-1)
 		}
-		if m := w.messages[ch.publishes[e.Tag]]; e.Kind == vhost.Confirm && m != nil && e.After < m.durableAt {
-			w.violate(Release, "the confirm of publish %d waits for batch %d, its message is in %d", e.Tag, e.After, m.durableAt)
+		if m := w.Messages[ch.Publishes[e.Tag]]; e.Kind == vhost.Confirm && m != nil && e.After < m.DurableAt {
+			w.violate(Release, "the confirm of publish %d waits for batch %d, its message is in %d", e.Tag, e.After, m.DurableAt)
 		}
 	case vhost.Done:
 		if defines(e.Command) && st.durable && e.After < st.stamp.Index {
 			w.violate(Release, "the answer to command %d waits for batch %d, what it tells is in %d", e.Command, e.After, st.stamp.Index)
 		}
 		if e.Command == vhost.CloseChannel && ch != nil {
-			ch.dead = true
+			ch.Dead = true
 		}
 	case vhost.DeliverNone:
-		q := w.live.Lines[w.queueID(st.command.Definition.Name, ch)]
+		q := w.live.Lines[w.QueueID(st.command.Definition.Name, ch)]
 		if q != nil && q.Ready() > 0 && !st.moved {
 			w.violate(Order, "a get on %q found nothing, %d are ready", q.Name, q.Ready())
 		}
 	case vhost.Cancelled:
 		if ch != nil {
-			delete(ch.consumers, e.ConsumerTag)
+			delete(ch.Consumers, e.ConsumerTag)
 		}
 	case vhost.Closed:
 		if ch != nil {
-			ch.dead = true
+			ch.Dead = true
 		}
 		if _, overdue := st.late[e.Channel]; st.refused == nil && !overdue && !st.partial() {
 			w.violate(Answers, "channel %d was closed for nothing", e.Channel)
@@ -441,13 +442,4 @@ func (w *world) effect(st *step, e *vhost.Effect) {
 // Those that are answered for each message tell of that message alone: see checkCommanded.
 func defines(k vhost.CommandKind) bool {
 	return k >= vhost.DeclareExchange && k <= vhost.PurgeQueue || k >= vhost.SetPolicy && k <= vhost.SetOptions || k == vhost.PurgeSchedule
-}
-
-// queueID finds a queue as a client names it.
-func (w *world) queueID(name string, ch *channel) fact.QueueID {
-	if name == "" && ch != nil {
-		name = ch.lastQueue
-	}
-	id, _ := w.vhost.Topology().Queue(name)
-	return id
 }

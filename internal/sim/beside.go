@@ -25,13 +25,13 @@ func (w *world) house(call func(*journal.Journal) error) error {
 
 // meanwhile lets a little happen while house is kept, at times.
 func (w *world) meanwhile() {
-	if w.step == 0 || !w.keeping || w.besides || w.unfinished || w.vhost == nil || w.torn || w.deferred != nil || w.violation != nil || !w.chance(6) {
+	if w.step == 0 || !w.keeping || w.besides || w.unfinished || w.vhost == nil || w.torn || w.deferred != nil || w.violation != nil || !w.Chance(6) {
 		return
 	}
 	w.besides = true
 	w.result.Besides++
 	for n := w.dice.IntN(3); n >= 0 && w.deferred == nil && w.violation == nil; n-- {
-		if w.chance(3) {
+		if w.Chance(3) {
 			w.work()
 		} else if w.write() {
 			w.sync()

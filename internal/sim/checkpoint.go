@@ -67,7 +67,7 @@ func (w *world) keepHouse() {
 	recoveries := w.result.Recoveries
 	for n := w.dice.IntN(6); n >= 0 && w.violation == nil && w.result.Recoveries == recoveries; n-- {
 		w.checkpoint()
-		if z := w.frozen; z != nil && z.copied && w.chance(2) {
+		if z := w.frozen; z != nil && z.copied && w.Chance(2) {
 			return // messages may end before the rest goes
 		}
 	}
@@ -88,11 +88,11 @@ func (w *world) freeze() {
 	if w.violation != nil || w.result.Recoveries != recoveries {
 		return
 	}
-	if w.vhost.Ruling() && !w.chance(8) { // the engine waits, but not for ever
+	if w.vhost.Ruling() && !w.Chance(8) { // the engine waits, but not for ever
 		return
 	}
 	z := &frozen{at: w.next - 1}
-	if w.chance(3) { // it is looked at
+	if w.Chance(3) { // it is looked at
 		w.look(func() { z.projection = w.vhost.Projection() })
 	}
 	w.vhost.Freeze(z.at)
@@ -142,7 +142,7 @@ func (w *world) store(z *frozen) error {
 		z.stored = true
 		w.vhost.Stored(true)
 		return w.neighbor.checkpoint(w)
-	case w.chance(2): // it is given up; else it is tried again
+	case w.Chance(2): // it is given up; else it is tried again
 		w.vhost.Stored(false)
 		w.frozen = nil
 	}
@@ -176,7 +176,7 @@ func (z *frozen) live(log storage.LogID, first, last storage.Index) int64 {
 
 // sparse begins to gather what is live in sparse segments in a new one; without any, the checkpoint is done.
 func (w *world) sparse(z *frozen) error {
-	if w.chance(2) { // what ends now may be lost again
+	if w.Chance(2) { // what ends now may be lost again
 		if w.work(); w.frozen != z {
 			return nil
 		}
@@ -263,7 +263,7 @@ func (w *world) adopt(z *frozen) error {
 		if w.result.Rewritten += n; n > 0 {
 			w.checkKept()
 		}
-		if w.o.Fault == FaultNone && w.step > 0 && !w.ending && w.chance(8) { // is all that the disk says now enough?
+		if w.o.Fault == FaultNone && w.step > 0 && !w.ending && w.Chance(8) { // is all that the disk says now enough?
 			w.powerCut()
 		}
 	}

@@ -20,7 +20,7 @@ func (w *world) checkCommanded(st *step) {
 		}
 	}
 	ids := st.command.Selection.Scheduled
-	if len(answers) == 0 && (st.channel == nil || st.channel.dead) {
+	if len(answers) == 0 && (st.channel == nil || st.channel.Dead) {
 		return
 	}
 	if len(answers) != len(ids) {

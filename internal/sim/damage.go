@@ -23,14 +23,14 @@ func (w *world) spoil(kinds []vfs.HarmKind) {
 		return // on a full disk, what was found by a start may not be recorded: the ledger knows no way back behind it
 	}
 	names, err := w.disk.List("journal")
-	if w.chance(2) {
+	if w.Chance(2) {
 		names = slices.DeleteFunc(names, func(n string) bool { return kindOf(n) != "segment" })
 	}
 	if err != nil || len(names) == 0 {
 		return
 	}
 	name := "journal/" + names[w.dice.IntN(len(names))]
-	if w.safe > w.recorded && w.chance(2) { // nothing but what was written last says that it is safe
+	if w.safe > w.recorded && w.Chance(2) { // nothing but what was written last says that it is safe
 		name = ""
 	}
 	kind := kinds[w.dice.IntN(len(kinds))]

@@ -114,7 +114,7 @@ func (w *world) atRest() {
 		}
 		return
 	}
-	if !w.ailing || w.chance(2) {
+	if !w.ailing || w.Chance(2) {
 		w.repair()
 	}
 	at := w.faulty.Calls() + 1 + w.dice.IntN(25)
@@ -214,7 +214,7 @@ func (w *world) load() {
 	if w.neighbor.safe = w.neighbor.written; !w.tight {
 		w.record()
 	}
-	if w.cut = nil; w.harm != nil && w.chance(2) {
+	if w.cut = nil; w.harm != nil && w.Chance(2) {
 		w.mend("never")
 	}
 	if err := w.makeReserve(); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/clients"
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -49,9 +50,9 @@ func (w *world) drain() {
 	if !alive() || !w.full {
 		return
 	}
-	for _, n := range append([]*connection(nil), w.connections...) {
+	for _, n := range append([]*clients.Connection(nil), w.Connections...) {
 		if alive() {
-			w.decide(vhost.Command{Kind: vhost.Disconnect, Conn: n.id})
+			w.decide(vhost.Command{Kind: vhost.Disconnect, Conn: n.ID})
 		}
 	}
 	for round, tries := 0, 0; alive() && w.undrained(); round, tries = round+1, tries+1 {
@@ -62,7 +63,7 @@ func (w *world) drain() {
 		if w.take(); alive() && w.settle() {
 			tries = 0
 		}
-		if w.full || w.chance(4) {
+		if w.full || w.Chance(4) {
 			w.keepAllHouse(alive)
 		}
 		if tries > patience && alive() {
@@ -87,16 +88,16 @@ func (w *world) undrained() bool {
 
 // take has a client take some messages out of a queue and ack them, and delete it once it is short.
 func (w *world) take() {
-	if len(w.connections) == 0 {
-		w.decide(w.connect())
+	if len(w.Connections) == 0 {
+		w.decide(w.Connect())
 	}
-	n := w.connections[0]
-	if len(n.channels) == 0 {
-		w.decide(w.openChannel(n))
+	n := w.Connections[0]
+	if len(n.Channels) == 0 {
+		w.decide(w.OpenChannel(n))
 	}
-	ch := n.channels[0]
+	ch := n.Channels[0]
 	ask := func(c vhost.Command) {
-		if c.Conn, c.Channel = n.id, ch.id; w.violation == nil && w.channels[ch.id] == ch && !ch.dead {
+		if c.Conn, c.Channel = n.ID, ch.ID; w.violation == nil && w.Channels[ch.ID] == ch && !ch.Dead {
 			w.decide(c)
 		}
 	}

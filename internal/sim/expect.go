@@ -32,7 +32,7 @@ func (w *world) foresee(c *vhost.Command) (x expectation) {
 		if c.Kind == vhost.DeclareQueue && c.Definition.Name == "" {
 			return x // a new one
 		}
-		if q := w.live.Lines[w.queueID(c.Definition.Name, w.channels[c.Channel])]; q != nil {
+		if q := w.live.Lines[w.QueueID(c.Definition.Name, w.Channels[c.Channel])]; q != nil {
 			x.ready, x.known = uint64(q.Ready()), true
 			if c.Kind == vhost.PurgeQueue {
 				for _, e := range q.Copies {
@@ -47,7 +47,7 @@ func (w *world) foresee(c *vhost.Command) (x expectation) {
 			x.shelf[id] = w.live.Find(ledger.ShelfID, queue.Seq(id-1))
 		}
 	case vhost.Resend:
-		x.named = w.copyAt(c.Edit.Source, c.Edit.ID)
+		x.named = w.CopyAt(c.Edit.Source, c.Edit.ID)
 	case vhost.Unschedule, vhost.Reschedule, vhost.FireNow:
 		for _, id := range c.Selection.Scheduled {
 			e, gone := w.live.Waits(id)
@@ -62,15 +62,15 @@ func (w *world) foresee(c *vhost.Command) (x expectation) {
 		if from == nil {
 			return x
 		}
-		m := w.messages[w.published]
-		route := topology.Message{Key: c.Key, Headers: m.rawHeaders(), Early: m.delay > 0 || m.nonsense}
-		for _, k := range m.keys[1:] {
+		m := w.Messages[w.Published]
+		route := topology.Message{Key: c.Key, Headers: m.RawHeaders(), Early: m.Delay > 0 || m.Nonsense}
+		for _, k := range m.Keys[1:] {
 			route.More = append(route.More, []byte(k))
 		}
 		found := w.vhost.Topology().Route(from, &route, nil)
 		for _, k := range found.Delayed {
-			x.invalid = m.nonsense
-			if w.keeps(k, m.key) {
+			x.invalid = m.Nonsense
+			if w.keeps(k, m.Key) {
 				x.keepers = append(x.keepers, k.Name)
 			} else {
 				x.refused = true
@@ -92,12 +92,12 @@ func (w *world) foresee(c *vhost.Command) (x expectation) {
 // checkExpected compares.
 func (w *world) checkExpected(st *step, facts []fact.Fact) {
 	c, ch := st.command, st.channel
-	if ch == nil || ch.dead || st.refused != nil {
+	if ch == nil || ch.Dead || st.refused != nil {
 		return
 	}
 	x := &st.expected
-	if x.invalid && !ch.tx {
-		w.violate(Schedule, "message %d was taken by a delayed exchange, and its delay is none", w.published)
+	if x.invalid && !ch.Tx {
+		w.violate(Schedule, "message %d was taken by a delayed exchange, and its delay is none", w.Published)
 	}
 	switch c.Kind {
 	case vhost.DeclareQueue, vhost.PurgeQueue, vhost.DeleteQueue:
@@ -113,7 +113,7 @@ func (w *world) checkExpected(st *step, facts []fact.Fact) {
 			w.violate(Answers, "a message for exchange %q was announced: it is taken, and left %d facts", c.Exchange, len(facts))
 		}
 	case vhost.Publish:
-		if !ch.tx && !x.unsure {
+		if !ch.Tx && !x.unsure {
 			w.checkPublished(st, facts)
 		}
 	}
@@ -126,7 +126,7 @@ func (w *world) checkPublished(st *step, facts []fact.Fact) {
 	var kept []string
 	for i := range facts {
 		f := &facts[i]
-		if f.Kind != fact.Enqueued || f.Entry.Flags&queue.Letter != 0 || w.contents[f.Entry.Ref(logID)].message != w.published {
+		if f.Kind != fact.Enqueued || f.Entry.Flags&queue.Letter != 0 || w.contents[f.Entry.Ref(logID)].message != w.Published {
 			continue
 		}
 		if q := w.live.Line(f.Queue); q != nil && q.Kept != nil {
@@ -138,20 +138,20 @@ func (w *world) checkPublished(st *step, facts []fact.Fact) {
 	slices.Sort(kept)
 	slices.Sort(x.keepers)
 	if !slices.Equal(kept, x.keepers) {
-		w.violate(Schedule, "message %d waits in %q, expected %q", w.published, kept, x.keepers)
+		w.violate(Schedule, "message %d waits in %q, expected %q", w.Published, kept, x.keepers)
 	}
 	slices.Sort(went)
 	slices.Sort(x.targets)
 	if st.portions > 1 { // what it becomes may fill a queue that it has not come to yet
 		for i, id := range went {
 			if i > 0 && went[i-1] == id || !slices.Contains(x.targets, id) {
-				w.violate(Moves, "message %d went into queues %v, each of %v at most once was expected", w.published, went, x.targets)
+				w.violate(Moves, "message %d went into queues %v, each of %v at most once was expected", w.Published, went, x.targets)
 			}
 		}
 		return
 	}
 	if !slices.Equal(went, x.targets) {
-		w.violate(Moves, "message %d went into queues %v, expected %v", w.published, went, x.targets)
+		w.violate(Moves, "message %d went into queues %v, expected %v", w.Published, went, x.targets)
 	}
 	sent, refused := false, false
 	for i := range st.effects {
@@ -163,9 +163,9 @@ func (w *world) checkPublished(st *step, facts []fact.Fact) {
 		}
 	}
 	if want := st.command.Mandatory && len(x.targets)+len(x.keepers) == 0 && !x.refused; sent != want {
-		w.violate(Answers, "message %d was sent back: %t, expected %t", w.published, sent, want)
+		w.violate(Answers, "message %d was sent back: %t, expected %t", w.Published, sent, want)
 	}
-	if st.channel.confirms && refused != x.refused {
-		w.violate(Answers, "message %d was refused: %t, expected %t", w.published, refused, x.refused)
+	if st.channel.Confirms && refused != x.refused {
+		w.violate(Answers, "message %d was refused: %t, expected %t", w.Published, refused, x.refused)
 	}
 }

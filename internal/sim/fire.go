@@ -37,7 +37,7 @@ func (w *world) off(st *step, e *ledger.Entry) {
 // replaces finds the later message that waits under the key of a copy.
 func (w *world) replaces(e *ledger.Entry) *ledger.Entry {
 	for _, o := range e.Line.Copies {
-		if o.Seq > e.Seq && o.Keyed && w.messages[o.Message].key == w.messages[e.Message].key {
+		if o.Seq > e.Seq && o.Keyed && w.Messages[o.Message].Key == w.Messages[e.Message].Key {
 			return o
 		}
 	}
@@ -196,7 +196,7 @@ func (w *world) foretellKept(d *departure, p *passage, holds bool) {
 		x := w.vhost.Topology().Exchange(name)
 		switch {
 		case q != nil && slices.Contains(e.Took, q.ID):
-		case w.messages[e.Message].nonsense:
+		case w.Messages[e.Message].Nonsense:
 			p.shelf = append(p.shelf, slot{fact.LostRefused, ""})
 			if holds && q != nil {
 				p.took = append(p.took, q.ID)

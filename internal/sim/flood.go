@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/sim/clients"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
@@ -24,13 +25,13 @@ func (w *world) flood(many int) {
 	name, later := w.live.Lines[id].Name, w.delayedExchange()
 	recoveries := w.result.Recoveries
 	lost := func() bool {
-		return w.violation != nil || w.result.Recoveries != recoveries || w.channels[ch.id] == nil
+		return w.violation != nil || w.result.Recoveries != recoveries || w.Channels[ch.ID] == nil
 	}
 	w.rarely = true
 	defer func() { w.rarely = false }()
 	for n := many; n > 0 && !lost(); n-- {
 		c := w.publishSmall(name, later)
-		c.Conn, c.Channel = ch.conn.id, ch.id
+		c.Conn, c.Channel = ch.Conn.ID, ch.ID
 		if w.decide(c); n%300 == 0 && !lost() {
 			w.finish()
 			w.write()
@@ -48,7 +49,7 @@ func (w *world) flood(many int) {
 			{Name: "max-length", Value: amqp.Int64(int64(w.dice.IntN(20)))},
 		}}})
 	case k == 1:
-		w.decide(vhost.Command{Kind: vhost.PurgeQueue, Conn: ch.conn.id, Channel: ch.id, Definition: &vhost.Definition{Name: name}})
+		w.decide(vhost.Command{Kind: vhost.PurgeQueue, Conn: ch.Conn.ID, Channel: ch.ID, Definition: &vhost.Definition{Name: name}})
 	}
 	if lost() {
 		return
@@ -61,14 +62,14 @@ func (w *world) flood(many int) {
 }
 
 // floodable finds a queue, and a channel that may publish to it.
-func (w *world) floodable() (fact.QueueID, *channel) {
+func (w *world) floodable() (fact.QueueID, *clients.Channel) {
 	ids := slices.Sorted(maps.Keys(w.live.Lines))
 	ids = slices.DeleteFunc(ids, func(id fact.QueueID) bool { return w.live.Lines[id].Kept != nil })
 	if len(ids) == 0 || w.full || w.o.FullDisk {
 		return 0, nil
 	}
-	for _, id := range slices.Sorted(maps.Keys(w.channels)) {
-		if ch := w.channels[id]; !ch.dead && !ch.tx && !ch.conn.broken {
+	for _, id := range slices.Sorted(maps.Keys(w.Channels)) {
+		if ch := w.Channels[id]; !ch.Dead && !ch.Tx && !ch.Conn.Broken {
 			return ids[w.dice.IntN(len(ids))], ch
 		}
 	}
@@ -78,7 +79,7 @@ func (w *world) floodable() (fact.QueueID, *channel) {
 // delayedExchange is one that is there, or "", at times though there is one.
 func (w *world) delayedExchange() string {
 	for _, name := range [...]string{"x0", "x1", "x2", "x3"} {
-		if x := w.vhost.Topology().Exchange(name); x != nil && x.Delayed && !x.Internal && !w.chance(4) {
+		if x := w.vhost.Topology().Exchange(name); x != nil && x.Delayed && !x.Internal && !w.Chance(4) {
 			return name
 		}
 	}
@@ -86,8 +87,8 @@ func (w *world) delayedExchange() string {
 }
 
 // crowd is a command that concerns many scheduled messages: all are purged, or many cancelled, or moved to one instant.
-func (w *world) crowd(k int, exchange string, ch *channel) vhost.Command {
-	c := vhost.Command{Kind: vhost.PurgeSchedule, Conn: ch.conn.id, Channel: ch.id, Definition: &vhost.Definition{Name: exchange}}
+func (w *world) crowd(k int, exchange string, ch *clients.Channel) vhost.Command {
+	c := vhost.Command{Kind: vhost.PurgeSchedule, Conn: ch.Conn.ID, Channel: ch.ID, Definition: &vhost.Definition{Name: exchange}}
 	q := w.live.ScheduleOf(exchange)
 	if k == 0 || q == nil {
 		return c
@@ -104,13 +105,13 @@ func (w *world) crowd(k int, exchange string, ch *channel) vhost.Command {
 
 // publishSmall is a message of a few bytes straight to a queue, with one of two lives, or to a delayed exchange.
 func (w *world) publishSmall(name, later string) vhost.Command {
-	m := &message{ttl: []int64{-1, 60, 60, 61}[w.dice.IntN(4)], step: w.step, persistent: w.dice.IntN(4) > 0, keys: []string{name}}
+	m := &clients.Message{TTL: []int64{-1, 60, 60, 61}[w.dice.IntN(4)], Step: w.step, Persistent: w.dice.IntN(4) > 0, Keys: []string{name}}
 	if later == "" {
-		return w.compose(m, nil, name, 8)
+		return w.Compose(m, nil, name, 8)
 	}
-	m.exchange, m.delay = later, []int64{60, 60, 61, 350}[w.dice.IntN(4)]
-	m.headers = amqp.Table{{Name: "x-delay", Value: amqp.Int64(m.delay)}}
-	c := w.compose(m, nil, name, 8)
+	m.Exchange, m.Delay = later, []int64{60, 60, 61, 350}[w.dice.IntN(4)]
+	m.Headers = amqp.Table{{Name: "x-delay", Value: amqp.Int64(m.Delay)}}
+	c := w.Compose(m, nil, name, 8)
 	c.Exchange = []byte(later)
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/clients"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
@@ -15,69 +16,69 @@ func (w *world) begun(st *step) {
 	switch c.Kind {
 	case vhost.Grant:
 		if n := w.connection(c.Conn); n != nil {
-			n.used = max(n.used-c.Window, 0)
+			n.Used = max(n.Used-c.Window, 0)
 		}
 	case vhost.Disconnect:
 		if n := w.connection(c.Conn); n != nil {
-			for _, ch := range n.channels {
-				clear(ch.consumers)
+			for _, ch := range n.Channels {
+				clear(ch.Consumers)
 			}
 		}
 	}
-	if ch == nil || ch.dead {
+	if ch == nil || ch.Dead {
 		return
 	}
 	w.checkLate(st)
 	if st.refused != nil {
-		clear(ch.consumers)
+		clear(ch.Consumers)
 		return
 	}
 	d := c.Definition
 	switch c.Kind {
 	case vhost.Publish:
-		number := w.published
+		number := w.Published
 		switch {
-		case ch.tx:
-			ch.inTxPublishes = append(ch.inTxPublishes, number)
-		case ch.confirms:
-			ch.published++
-			ch.publishes[ch.published] = number
+		case ch.Tx:
+			ch.InTxPublishes = append(ch.InTxPublishes, number)
+		case ch.Confirms:
+			ch.Published++
+			ch.Publishes[ch.Published] = number
 		}
 	case vhost.Consume:
-		x := &consumer{tag: d.ConsumerTag, queue: w.nameOf(d.Name, ch), noAck: d.NoAck, prefetch: ch.prefetch, timeout: -1}
+		x := &clients.Consumer{Tag: d.ConsumerTag, Queue: w.nameOf(d.Name, ch), NoAck: d.NoAck, Prefetch: ch.Prefetch, Timeout: -1}
 		if a, ok := d.Arguments.Get("x-consumer-timeout"); ok {
-			x.timeout, _ = a.Integer()
+			x.Timeout, _ = a.Integer()
 		}
-		if x.tag == "" {
-			x.tag = answerTo(st).Name
+		if x.Tag == "" {
+			x.Tag = answerTo(st).Name
 		}
 		w.attached++
-		x.attached = w.attached
-		ch.consumers[x.tag] = x
+		x.Attached = w.attached
+		ch.Consumers[x.Tag] = x
 	case vhost.Cancel:
-		delete(ch.consumers, d.ConsumerTag)
+		delete(ch.Consumers, d.ConsumerTag)
 	case vhost.CloseChannel:
-		clear(ch.consumers)
+		clear(ch.Consumers)
 	case vhost.Qos:
 		if d.Global {
-			ch.shared = int64(d.Prefetch)
+			ch.Shared = int64(d.Prefetch)
 		} else {
-			ch.shared, ch.prefetch = 0, int64(d.Prefetch)
+			ch.Shared, ch.Prefetch = 0, int64(d.Prefetch)
 		}
 	case vhost.DeclareQueue:
-		if ch.lastQueue = d.Name; d.Name == "" {
-			ch.lastQueue = answerTo(st).Name
+		if ch.LastQueue = d.Name; d.Name == "" {
+			ch.LastQueue = answerTo(st).Name
 		}
 	case vhost.SelectConfirms:
-		ch.confirms = true
+		ch.Confirms = true
 	case vhost.SelectTx:
-		ch.tx = true
+		ch.Tx = true
 	case vhost.Ack, vhost.Nack, vhost.Reject, vhost.Recover, vhost.CommitTx, vhost.RollbackTx:
 		if st.partial() {
-			if len(ch.inTxPublishes) == 0 {
-				w.violate(Answers, "a commit without a publish closed its channel %d", ch.id)
+			if len(ch.InTxPublishes) == 0 {
+				w.violate(Answers, "a commit without a publish closed its channel %d", ch.ID)
 			}
-			clear(ch.consumers)
+			clear(ch.Consumers)
 		}
 		w.settling(st)
 	}
@@ -89,37 +90,37 @@ func (w *world) settling(st *step) {
 	var tags []uint64
 	switch c.Kind {
 	case vhost.RollbackTx:
-		ch.inTx, ch.inTxPublishes = nil, nil
+		ch.InTx, ch.InTxPublishes = nil, nil
 		return
 	case vhost.CommitTx:
-		tags, ch.inTx = ch.inTx, nil
-		ch.committing, ch.inTxPublishes = append(ch.committing, ch.inTxPublishes), nil
+		tags, ch.InTx = ch.InTx, nil
+		ch.Committing, ch.InTxPublishes = append(ch.Committing, ch.InTxPublishes), nil
 	case vhost.Recover:
-		tags = slices.DeleteFunc(ch.tags(0, true), func(tag uint64) bool { return slices.Contains(ch.inTx, tag) })
+		tags = slices.DeleteFunc(ch.Tags(0, true), func(tag uint64) bool { return slices.Contains(ch.InTx, tag) })
 	default:
-		tags = ch.tags(c.Tag, c.Multiple)
-		if ch.held[c.Tag] == nil && ch.late[c.Tag] != nil && !c.Multiple {
+		tags = ch.Tags(c.Tag, c.Multiple)
+		if ch.Held[c.Tag] == nil && ch.Late[c.Tag] != nil && !c.Multiple {
 			return
 		}
 		if !c.Multiple && len(tags) == 0 {
 			w.violate(Answers, "delivery tag %d was settled, nobody holds it", c.Tag)
 		}
 		for _, tag := range tags {
-			delete(ch.late, tag) // it is settled before a portion of what is overdue comes to it
+			delete(ch.Late, tag) // it is settled before a portion of what is overdue comes to it
 		}
-		if ch.tx {
-			ch.inTx = append(ch.inTx, tags...)
+		if ch.Tx {
+			ch.InTx = append(ch.InTx, tags...)
 			return
 		}
 	}
 	for _, tag := range tags {
-		if d := ch.held[tag]; d != nil && d.orphan {
-			d.letGo()
+		if d := ch.Held[tag]; d != nil && d.Orphan {
+			d.LetGo()
 		}
 	}
 	for _, tag := range tags {
-		if d := ch.held[tag]; d != nil && !d.orphan {
-			st.settling = append(st.settling, settling{d, d.entry.Returned})
+		if d := ch.Held[tag]; d != nil && !d.Orphan {
+			st.settling = append(st.settling, settling{d, d.Entry.Returned})
 		}
 	}
 }
@@ -129,10 +130,10 @@ func (w *world) settled(st *step) {
 	c, ch := st.command, st.channel
 	if c.Kind == vhost.Disconnect {
 		if n := w.connection(c.Conn); n != nil {
-			for _, ch := range n.channels {
-				delete(w.channels, ch.id)
+			for _, ch := range n.Channels {
+				delete(w.Channels, ch.ID)
 			}
-			w.connections = slices.DeleteFunc(w.connections, func(o *connection) bool { return o == n })
+			w.Connections = slices.DeleteFunc(w.Connections, func(o *clients.Connection) bool { return o == n })
 		}
 	}
 	if ch == nil || st.refused != nil {
@@ -141,24 +142,24 @@ func (w *world) settled(st *step) {
 	for _, s := range st.settling {
 		w.checkSettled(c, s)
 	}
-	if !ch.dead && ch.confirmed != ch.published {
-		w.violate(Answers, "%d publishes, %d answers", ch.published, ch.confirmed)
+	if !ch.Dead && ch.Confirmed != ch.Published {
+		w.violate(Answers, "%d publishes, %d answers", ch.Published, ch.Confirmed)
 	}
 }
 
 // settling is a delivery that a command settles, with how often its message had come back before.
 type settling struct {
-	delivery *delivery
+	delivery *clients.Delivery
 	returned int
 }
 
 // checkSettled makes sure that a message has ended by an ack, has come back, or has died, as the command says.
 func (w *world) checkSettled(c *vhost.Command, s settling) {
-	d, e := s.delivery, s.delivery.entry
+	d, e := s.delivery, s.delivery.Entry
 	back := e.Returned > s.returned
 	switch {
-	case d.channel.held[d.tag] == d:
-		w.violate(Answers, "delivery tag %d was settled, and is still held", d.tag)
+	case d.Channel.Held[d.Tag] == d:
+		w.violate(Answers, "delivery tag %d was settled, and is still held", d.Tag)
 	case c.Kind == vhost.CommitTx: // of several kinds
 	case e.Off && c.Kind != vhost.Ack:
 	case c.Kind == vhost.Ack && e.Cause != fact.Acked:
@@ -168,17 +169,6 @@ func (w *world) checkSettled(c *vhost.Command, s settling) {
 	case c.Kind != vhost.Ack && !c.Requeue && (back || e.Cause == 0 && e.State != queue.Held || e.Cause == fact.Acked):
 		w.violate(Answers, "message %d of %q was rejected, and ended as %q", e.Message, e.Line.Name, e.Cause)
 	}
-}
-
-// tags lists what a settlement names, in order.
-func (ch *channel) tags(tag uint64, multiple bool) []uint64 {
-	var all []uint64
-	for _, t := range slices.Sorted(maps.Keys(ch.held)) {
-		if t == tag || multiple && (t < tag || tag == 0) {
-			all = append(all, t)
-		}
-	}
-	return all
 }
 
 // answerTo finds the answer among a command's effects.
@@ -191,29 +181,29 @@ func answerTo(st *step) *vhost.Effect {
 	return &vhost.Effect{}
 }
 
-func (w *world) nameOf(name string, ch *channel) string {
+func (w *world) nameOf(name string, ch *clients.Channel) string {
 	if name == "" {
-		return ch.lastQueue
+		return ch.LastQueue
 	}
 	return name
 }
 
-func (w *world) connection(id fact.ConnID) *connection {
-	i := slices.IndexFunc(w.connections, func(n *connection) bool { return n.id == id })
+func (w *world) connection(id fact.ConnID) *clients.Connection {
+	i := slices.IndexFunc(w.Connections, func(n *clients.Connection) bool { return n.ID == id })
 	if i < 0 {
 		return nil
 	}
-	return w.connections[i]
+	return w.Connections[i]
 }
 
 // queueGone forgets the consumers of a deleted queue. One that expires has none.
 func (w *world) queueGone(st *step, name string) {
-	for _, ch := range w.channels {
-		maps.DeleteFunc(ch.consumers, func(_ string, x *consumer) bool {
-			if x.queue == name && st.command.Kind == vhost.Tick {
-				w.violate(Expiry, "queue %q expired while consumer %q used it", name, x.tag)
+	for _, ch := range w.Channels {
+		maps.DeleteFunc(ch.Consumers, func(_ string, x *clients.Consumer) bool {
+			if x.Queue == name && st.command.Kind == vhost.Tick {
+				w.violate(Expiry, "queue %q expired while consumer %q used it", name, x.Tag)
 			}
-			return x.queue == name
+			return x.Queue == name
 		})
 	}
 }

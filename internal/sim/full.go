@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/sim/clients"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -22,7 +23,7 @@ const segmentsLeast = 4
 // some lives. Another process takes room and gives it back, in some lives all of it at once.
 func (w *world) fullLife() {
 	w.reserve = int64(1+w.dice.IntN(10)) * segmentBytes
-	w.greedy, w.squeezed = w.chance(3), !w.chance(3)
+	w.greedy, w.squeezed = w.Chance(3), !w.Chance(3)
 	w.tight = true
 	w.faulty.InBlocks(vfs.BlockBytes)
 	w.faulty.Budget(int64(8+w.dice.IntN(24)) * segmentBytes)
@@ -32,12 +33,12 @@ func (w *world) fullLife() {
 // Outages the power goes while a broker is short of room, with something on its way.
 func (w *world) fullDisk() {
 	switch {
-	case w.squeezed && w.chance(4):
+	case w.squeezed && w.Chance(4):
 		w.neighborTakesMost()
-	case w.chance(40):
+	case w.Chance(40):
 		w.neighborTakes()
 	}
-	if w.o.Outages && w.violation == nil && w.full && w.result.Crashes < outagesMost && w.chance(60) {
+	if w.o.Outages && w.violation == nil && w.full && w.result.Crashes < outagesMost && w.Chance(60) {
 		w.write()
 		if w.violation == nil && w.journal != nil {
 			w.powerCut()
@@ -49,7 +50,7 @@ func (w *world) fullDisk() {
 func (w *world) neighborTakes() {
 	switch left := w.faulty.Left(); {
 	case left < 0 || w.looking:
-	case w.chance(3):
+	case w.Chance(3):
 		w.faulty.Budget(left + w.dice.Int64N(3*segmentBytes))
 	default:
 		w.faulty.Budget(left - w.dice.Int64N(left+1))
@@ -109,9 +110,9 @@ func (w *world) drainFull() {
 	w.forced, w.ending = false, true
 	recoveries := w.result.Recoveries
 	alive := func() bool { return w.violation == nil && w.result.Recoveries == recoveries }
-	for _, n := range append([]*connection(nil), w.connections...) {
+	for _, n := range append([]*clients.Connection(nil), w.Connections...) {
 		if alive() {
-			w.decide(vhost.Command{Kind: vhost.Disconnect, Conn: n.id})
+			w.decide(vhost.Command{Kind: vhost.Disconnect, Conn: n.ID})
 		}
 	}
 	w.begunAgain()
@@ -127,7 +128,7 @@ func (w *world) drainFull() {
 		if alive() && w.settle() && w.remaining() < before {
 			idle = 0
 		}
-		if w.full || w.chance(4) {
+		if w.full || w.Chance(4) {
 			w.keepAllHouse(alive)
 		}
 		w.takeAll()

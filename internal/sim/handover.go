@@ -3,12 +3,13 @@ package sim
 import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/clients"
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // checkDeadline computes a copy's deadline anew: the lesser of both TTLs, from the moment rounded up.
-func (w *world) checkDeadline(st *step, e *ledger.Entry, m *message) {
+func (w *world) checkDeadline(st *step, e *ledger.Entry, m *clients.Message) {
 	if e.ExpireAt == st.stamp.Now {
 		e.Zero = w.audits
 	}
@@ -20,8 +21,8 @@ func (w *world) checkDeadline(st *step, e *ledger.Entry, m *message) {
 	if hops := w.live.Number("hops-max"); e.Letter && (!w.live.Truth("ttl-in-dlq") || hops > 0 && ledger.Total(e.Deaths) >= hops) {
 		ttl, own = -1, false
 	}
-	if own && m.ttl >= 0 && (ttl < 0 || m.ttl < ttl) && st.command.Kind != vhost.Republish {
-		ttl = m.ttl
+	if own && m.TTL >= 0 && (ttl < 0 || m.TTL < ttl) && st.command.Kind != vhost.Republish {
+		ttl = m.TTL
 	}
 	from, want := w.checkDelivery(st, e, m), deadline.Instant(0)
 	switch {
@@ -36,20 +37,20 @@ func (w *world) checkDeadline(st *step, e *ledger.Entry, m *message) {
 }
 
 // checkLane makes sure that a copy is in the lane of its priority.
-func (w *world) checkLane(e *ledger.Entry, m *message) {
-	most, want := e.Line.Lanes, int64(m.priority)
+func (w *world) checkLane(e *ledger.Entry, m *clients.Message) {
+	most, want := e.Line.Lanes, int64(m.Priority)
 	if e.Line.Quorum && most == 0 {
-		if most = 31; m.priority == 0 {
+		if most = 31; m.Priority == 0 {
 			want = 4 // it has no such property
 		}
 	}
 	if want = min(want, most); int64(ledger.LaneOf(e.Seq)) != want {
-		w.violate(Order, "message %d with priority %d is in lane %d of %q, expected %d", e.Message, m.priority, ledger.LaneOf(e.Seq), e.Line.Name, want)
+		w.violate(Order, "message %d with priority %d is in lane %d of %q, expected %d", e.Message, m.Priority, ledger.LaneOf(e.Seq), e.Line.Name, want)
 	}
 }
 
 // handOver checks a delivery, and notes it.
-func (w *world) handOver(st *step, e *ledger.Entry) *delivery {
+func (w *world) handOver(st *step, e *ledger.Entry) *clients.Delivery {
 	if len(st.deliveries) == 0 {
 		w.violate(Answers, "message %d left %q without a delivery", e.Message, e.Line.Name)
 		return nil
@@ -71,16 +72,16 @@ func (w *world) handOver(st *step, e *ledger.Entry) *delivery {
 	if eff.Redelivered != e.Redelivered {
 		w.violate(Answers, "message %d of %q: redelivered=%t, expected %t", e.Message, e.Line.Name, eff.Redelivered, e.Redelivered)
 	}
-	ch := w.channels[eff.Channel]
+	ch := w.Channels[eff.Channel]
 	if ch == nil {
 		w.violate(Answers, "a delivery on channel %d, which is closed", eff.Channel)
 		return nil
 	}
-	d := &delivery{channel: ch, tag: eff.Tag, entry: e}
-	if eff.Tag != ch.tag+1 {
-		w.violate(Answers, "delivery tag %d after %d", eff.Tag, ch.tag)
+	d := &clients.Delivery{Channel: ch, Tag: eff.Tag, Entry: e}
+	if eff.Tag != ch.Tag+1 {
+		w.violate(Answers, "delivery tag %d after %d", eff.Tag, ch.Tag)
 	}
-	ch.tag = eff.Tag
+	ch.Tag = eff.Tag
 	noAck := false
 	timeout := int64(0)
 	view := w.view(st, e.Line)
@@ -88,54 +89,54 @@ func (w *world) handOver(st *step, e *ledger.Entry) *delivery {
 		timeout = view.Settings.ConsumerTimeout
 	}
 	if eff.Kind == vhost.Deliver {
-		if d.consumer = ch.consumers[eff.ConsumerTag]; d.consumer == nil || d.consumer.queue != e.Line.Name {
+		if d.Consumer = ch.Consumers[eff.ConsumerTag]; d.Consumer == nil || d.Consumer.Queue != e.Line.Name {
 			w.violate(Answers, "a delivery from %q to consumer %q, who is not there", e.Line.Name, eff.ConsumerTag)
 			return nil
 		}
-		noAck = d.consumer.noAck
-		if d.consumer.timeout >= 0 {
-			timeout = d.consumer.timeout
+		noAck = d.Consumer.NoAck
+		if d.Consumer.Timeout >= 0 {
+			timeout = d.Consumer.Timeout
 		}
-		w.checkActive(d.consumer)
-		w.checkCredit(ch, d.consumer, eff.Message.Ref.Size)
+		w.checkActive(d.Consumer)
+		w.checkCredit(ch, d.Consumer, eff.Message.Ref.Size)
 	} else {
 		noAck = st.command.Definition.NoAck
-		ch.conn.used += vhost.WindowCost(eff.Message.Ref.Size)
+		ch.Conn.Used += vhost.WindowCost(eff.Message.Ref.Size)
 	}
 	if timeout > 0 {
-		d.due = st.stamp.From + deadline.Instant(timeout)
+		d.Due = st.stamp.From + deadline.Instant(timeout)
 	}
-	x := waiting{message: e.Message, deaths: e.Deaths}
+	x := clients.Waiting{Message: e.Message, Deaths: e.Deaths}
 	if view != nil && view.Settings.Counts {
-		x.acquired, x.counted = int64(e.Acquired), e.Counted(&view.Settings)
+		x.Acquired, x.Counted = int64(e.Acquired), e.Counted(&view.Settings)
 	}
-	if got := &eff.Message; view != nil && (int64(got.Acquired) != x.acquired || int64(got.Count) != x.counted) {
+	if got := &eff.Message; view != nil && (int64(got.Acquired) != x.Acquired || int64(got.Count) != x.Counted) {
 		w.violate(Counts, "message %d of %q is delivered with counts %d and %d, expected %d and %d",
-			e.Message, e.Line.Name, got.Acquired, got.Count, x.acquired, x.counted)
+			e.Message, e.Line.Name, got.Acquired, got.Count, x.Acquired, x.Counted)
 	}
 	if !noAck {
-		ch.held[d.tag] = d
-		x.delivery = d
+		ch.Held[d.Tag] = d
+		x.Delivery = d
 	}
 	w.handed = append(w.handed, x)
 	return d
 }
 
 // checkCredit makes sure that one more may be handed to x, and counts it.
-func (w *world) checkCredit(ch *channel, x *consumer, size uint32) {
-	if ch.conn.used >= ch.conn.window {
-		w.violate(Prefetch, "%d bytes are on their way to connection %d, its window is %d", ch.conn.used, ch.conn.id, ch.conn.window)
+func (w *world) checkCredit(ch *clients.Channel, x *clients.Consumer, size uint32) {
+	if ch.Conn.Used >= ch.Conn.Window {
+		w.violate(Prefetch, "%d bytes are on their way to connection %d, its window is %d", ch.Conn.Used, ch.Conn.ID, ch.Conn.Window)
 	}
-	ch.conn.used += vhost.WindowCost(size)
-	if x.prefetch > 0 && x.used >= x.prefetch && !x.noAck || ch.shared > 0 && ch.used >= ch.shared {
+	ch.Conn.Used += vhost.WindowCost(size)
+	if x.Prefetch > 0 && x.Used >= x.Prefetch && !x.NoAck || ch.Shared > 0 && ch.Used >= ch.Shared {
 		w.violate(Prefetch, "consumer %q holds %d of %d, its channel %d of %d, and was handed one more",
-			x.tag, x.used, x.prefetch, ch.used, ch.shared)
+			x.Tag, x.Used, x.Prefetch, ch.Used, ch.Shared)
 	}
-	if x.noAck {
+	if x.NoAck {
 		return
 	}
-	x.used++
-	ch.used++
+	x.Used++
+	ch.Used++
 }
 
 // checkDropped makes sure that it is the head that a full queue drops, or the head of the lowest lane.

@@ -61,7 +61,7 @@ func (w *world) holds(e *ledger.Entry, f *fact.Fact, deaths []ledger.Death) {
 	w.result.Held[f.Cause]++
 	w.lately.now++
 	if e.Holder != nil {
-		holderOf(e).letGo()
+		holderOf(e).LetGo()
 		e.Holder = nil
 	}
 	e.Hold(f, deaths)

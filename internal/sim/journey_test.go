@@ -9,6 +9,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/clients"
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
@@ -18,7 +19,7 @@ import (
 type journey struct {
 	*world
 	t       *testing.T
-	channel *channel
+	channel *clients.Channel
 	number  uint64 // of the message, 0 before it is published
 	taken   int    // steps
 	cut     int    // the step that the power goes in
@@ -172,12 +173,12 @@ func (j *journey) found(l *leg) (bool, error) {
 // ask has a command decided on a channel.
 func (j *journey) ask(c vhost.Command) {
 	if j.channel == nil {
-		j.decide(j.connect())
-		n := j.connections[0]
-		j.decide(j.openChannel(n))
-		j.channel = n.channels[0]
+		j.decide(j.Connect())
+		n := j.Connections[0]
+		j.decide(j.OpenChannel(n))
+		j.channel = n.Channels[0]
 	}
-	c.Conn, c.Channel = j.channel.conn.id, j.channel.id
+	c.Conn, c.Channel = j.channel.Conn.ID, j.channel.ID
 	if !j.decide(c) && j.violation == nil {
 		j.t.Errorf("command %d was refused", c.Kind)
 	}
@@ -185,9 +186,9 @@ func (j *journey) ask(c vhost.Command) {
 
 // send publishes the message: again, if it is nowhere.
 func (j *journey) send() {
-	m := &message{ttl: -1, persistent: true, keys: []string{"q0"}}
-	c := j.compose(m, nil, "q0", 100)
-	j.number = j.published
+	m := &clients.Message{TTL: -1, Persistent: true, Keys: []string{"q0"}}
+	c := j.Compose(m, nil, "q0", 100)
+	j.number = j.Published
 	j.ask(c)
 }
 
@@ -236,7 +237,7 @@ func take(name string) func(*journey) {
 }
 
 func settle(kind vhost.CommandKind, requeue bool) func(*journey) {
-	return func(j *journey) { j.ask(vhost.Command{Kind: kind, Tag: j.channel.tag, Requeue: requeue}) }
+	return func(j *journey) { j.ask(vhost.Command{Kind: kind, Tag: j.channel.Tag, Requeue: requeue}) }
 }
 
 // once is one death.

@@ -166,7 +166,7 @@ func (w *world) route(to ledger.Way, e *ledger.Entry) (ids []fact.QueueID, keepe
 	if x == nil {
 		return nil, nil, false
 	}
-	m := topology.Message{Key: []byte(to.Keys[0]), Headers: w.messages[e.Message].rawHeaders(), Early: w.early(e)}
+	m := topology.Message{Key: []byte(to.Keys[0]), Headers: w.Messages[e.Message].RawHeaders(), Early: w.early(e)}
 	for _, k := range to.Keys[1:] {
 		m.More = append(m.More, []byte(k))
 	}
@@ -248,7 +248,7 @@ func (w *world) checkExpired(st *step, e *ledger.Entry) {
 	}
 	if e.Zero == w.audits && e.State == queue.Ready && e.Line.Head() == e {
 		if x := w.takers()[e.Line.Name]; x != nil {
-			w.violate(Served, "message %d came to %q and expired there at once, and consumer %q has room", e.Message, e.Line.Name, x.tag)
+			w.violate(Served, "message %d came to %q and expired there at once, and consumer %q has room", e.Message, e.Line.Name, x.Tag)
 		}
 	}
 	view := w.view(st, e.Line)
@@ -283,8 +283,8 @@ func (w *world) checkStrays(st *step) {
 		return
 	}
 	for _, l := range st.letters {
-		m := w.messages[l.Message]
-		if w.violation == nil && (!st.publishes() || m.step < w.step && st.command.Kind == vhost.Publish || len(l.Deaths) == 0 || l.Deaths[len(l.Deaths)-1].Reason != "maxlen") {
+		m := w.Messages[l.Message]
+		if w.violation == nil && (!st.publishes() || m.Step < w.step && st.command.Kind == vhost.Publish || len(l.Deaths) == 0 || l.Deaths[len(l.Deaths)-1].Reason != "maxlen") {
 			checker := Moves
 			if st.command.Kind == vhost.Republish {
 				checker = Shelf

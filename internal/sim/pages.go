@@ -38,7 +38,7 @@ func (p *pages) reopen() {
 // Put implements storage.Pages.
 func (p *pages) Put(b []byte, transient bool) storage.Ref {
 	if transient {
-		if p.w.tight && p.w.chance(3) {
+		if p.w.tight && p.w.Chance(3) {
 			return storage.Ref{} // there is no room
 		}
 		p.w.result.Spilled++

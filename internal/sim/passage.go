@@ -126,7 +126,7 @@ func (w *world) lacks(d *departure, p *passage, q *ledger.Line, view *vhost.Queu
 	_, passesOn := view.Settings.DLX()
 	switch {
 	case !full(view, q, e.Bytes, true):
-		w.violate(Moves, "message %d left %q and did not arrive in %q: %+v, headers %v", e.Message, e.Line.Name, q.Name, d.way, w.messages[e.Message].headers)
+		w.violate(Moves, "message %d left %q and did not arrive in %q: %+v, headers %v", e.Message, e.Line.Name, q.Name, d.way, w.Messages[e.Message].Headers)
 	case view.Settings.Overflow == vhost.RejectPublishDLX && passesOn:
 		p.door = true
 		p.took = append(p.took, q.ID)

@@ -72,7 +72,7 @@ func (w *world) plan() {
 
 // target draws what a fault waits for.
 func (w *world) target() target {
-	if w.chance(2) {
+	if w.Chance(2) {
 		return target{}
 	}
 	return targets[w.dice.IntN(len(targets))]
@@ -152,7 +152,7 @@ func (w *world) squeeze() {
 		w.neighborTakes()
 		return
 	}
-	if w.tight && !w.chance(4) {
+	if w.tight && !w.Chance(4) {
 		w.roomy()
 		return
 	}
@@ -185,7 +185,7 @@ func (w *world) stockUp() {
 // prepare makes room ahead of need, and finds out whether there is any: publishers wait while there is not.
 func (w *world) prepare() {
 	var more bool
-	j, make := w.journal, w.tight || w.chance(2)
+	j, make := w.journal, w.tight || w.Chance(2)
 	err := w.house(func(j *journal.Journal) (err error) {
 		more, err = j.Prepare(make)
 		return err

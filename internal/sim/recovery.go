@@ -57,14 +57,14 @@ func (w *world) compare(end storage.Index) error {
 	if excused {
 		w.result.CutAway++
 	}
-	for n := range w.published + 1 {
-		m := w.messages[n]
+	for n := range w.Published + 1 {
+		m := w.Messages[n]
 		switch {
-		case m == nil || !m.confirmed || m.durableAt <= end:
+		case m == nil || !m.Confirmed || m.DurableAt <= end:
 		case excused:
-			m.confirmed = false
+			m.Confirmed = false
 		default:
-			w.violate(Confirmed, "message %d was confirmed, depends on batch %d, and the log ends at %d", n, m.durableAt, end)
+			w.violate(Confirmed, "message %d was confirmed, depends on batch %d, and the log ends at %d", n, m.DurableAt, end)
 		}
 	}
 	switch {
@@ -235,8 +235,8 @@ func (w *world) checkConfirmed() error {
 			held[e.Message] = true
 		}
 	}
-	for n := range w.published + 1 {
-		if m := w.messages[n]; m != nil && m.confirmed && m.durableAt > 0 && !held[n] && !w.base.Gone[n] {
+	for n := range w.Published + 1 {
+		if m := w.Messages[n]; m != nil && m.Confirmed && m.DurableAt > 0 && !held[n] && !w.base.Gone[n] {
 			w.violate(Confirmed, "message %d was confirmed, and is nowhere", n)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/clients"
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
@@ -16,15 +17,12 @@ type sent struct {
 	came []*ledger.Entry
 }
 
-// clerk is a user of jobs whose rights come and go, and who may not take all letters. Any other user may do everything.
-const clerk = "clerk"
-
 // rights are those of the users of jobs.
 type rights struct{ w *world }
 
 // JobSpec implements vhost.Rights.
 func (r rights) Job(o *vhost.JobSpec) error {
-	if o.User == clerk && r.w.revoked {
+	if o.User == clients.Clerk && r.w.Revoked {
 		return errors.New("revoked")
 	}
 	return nil
@@ -37,126 +35,8 @@ func (r rights) Letter(o *vhost.JobSpec, x *vhost.Seen) (sees, may bool) {
 
 // clerkMay tells which letters a user sees and may take.
 func clerkMay(user string, id uint64) (sees, may bool) {
-	sees = user != clerk || id%5 != 0
-	return sees, sees && (user != clerk || id%3 != 0)
-}
-
-// redrive draws a job, a change of one, or a message that is sent anew.
-func (w *world) redrive() vhost.Command {
-	source := vhost.Where{Queue: w.queueName()}
-	if w.chance(5) {
-		source = vhost.Where{Lost: true}
-	}
-	if w.chance(6) {
-		w.revoked = !w.revoked
-	}
-	switch w.dice.IntN(7) {
-	case 0, 1:
-		return vhost.Command{Kind: vhost.ChangeRedrive, JobChange: &vhost.JobChange{
-			Job: w.someJob(), Action: vhost.JobAction(1 + w.dice.IntN(int(vhost.JobForget))), Rate: w.rate(), Note: "somebody",
-		}}
-	case 2:
-		return w.resend(source)
-	}
-	o := &vhost.JobSpec{
-		User: "somebody", Source: source, Discard: w.chance(4), Newest: w.chance(4), Rate: w.rate(), Ramp: w.chance(2),
-		StopNoConsumer: w.chance(8), StripDeaths: w.chance(6), DropExpiration: w.chance(4), Keys: w.chance(3),
-	}
-	if w.chance(3) {
-		o.User = clerk
-	}
-	if w.chance(4) {
-		o.Max = 1 + w.dice.Uint64N(4)
-	}
-	if w.chance(3) {
-		o.Canary = 1 + w.dice.Uint64N(3)
-	}
-	if w.chance(2) {
-		o.StopPercent = 1 + w.dice.Uint64N(60)
-	}
-	if w.chance(2) {
-		o.Watch = 1 + w.dice.Uint64N(3000)
-	}
-	if w.chance(4) {
-		o.Filter = []string{"reason:rejected", "-reason:expired", "count:>1"}[w.dice.IntN(3)]
-	}
-	w.aim(&o.Target, &o.Queue, &o.Exchange, &o.Key)
-	if source.Lost && w.chance(2) {
-		o.Target = vhost.TargetOnward
-	}
-	if w.chance(5) {
-		for range 1 + w.dice.IntN(4) {
-			o.IDs = append(o.IDs, w.idIn(source))
-		}
-	}
-	return vhost.Command{Kind: vhost.BeginRedrive, JobSpec: o}
-}
-
-// resend draws a message that is sent anew: as it is, since a message is known by its body.
-func (w *world) resend(source vhost.Where) vhost.Command {
-	x := &vhost.Edit{Source: source, ID: w.idIn(source), Keep: w.chance(3)}
-	w.aim(&x.Way, &x.Queue, &x.Exchange, &x.Key)
-	e := w.copyAt(source, x.ID)
-	if e == nil || w.messages[e.Message].delay > 0 || w.messages[e.Message].nonsense {
-		return vhost.Command{}
-	}
-	m := w.messages[e.Message]
-	return vhost.Command{Kind: vhost.Resend, Edit: x, Properties: m.properties(nil), Body: m.body}
-}
-
-func (w *world) aim(to *vhost.Target, name, exchange, key *string) {
-	switch w.dice.IntN(5) {
-	case 0:
-		*to = vhost.TargetQueue
-	case 1:
-		*to, *name = vhost.TargetQueue, w.queueName()
-	case 2:
-		*to, *exchange, *key = vhost.TargetExchange, w.exchangeName(), w.key()
-	case 3:
-		*to, *key = vhost.TargetExchange, w.queueName()
-	}
-}
-
-func (w *world) rate() uint64 {
-	if w.chance(2) {
-		return 0
-	}
-	return 1 + w.dice.Uint64N(60)
-}
-
-func (w *world) someJob() fact.JobID {
-	if len(w.live.Jobs) == 0 || w.chance(20) {
-		return fact.JobID(w.dice.IntN(9))
-	}
-	var ids []fact.JobID
-	for id := range w.live.Jobs {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids[w.dice.IntN(len(ids))]
-}
-
-// whereabouts finds a source in the ledger, nil if it is not there.
-func (w *world) whereabouts(source vhost.Where) *ledger.Line {
-	if source.Lost {
-		return w.live.Shelf
-	}
-	return w.live.Lines[w.queueID(source.Queue, nil)]
-}
-
-func (w *world) idIn(source vhost.Where) uint64 {
-	if q := w.whereabouts(source); q != nil && len(q.Copies) > 0 && !w.chance(12) {
-		there := q.Seqs()
-		return uint64(there[w.dice.IntN(len(there))]) + 1
-	}
-	return uint64(1 + w.dice.IntN(9))
-}
-
-func (w *world) copyAt(source vhost.Where, id uint64) *ledger.Entry {
-	if q := w.whereabouts(source); q != nil && id > 0 {
-		return q.Copies[queue.Seq(id-1)]
-	}
-	return nil
+	sees = user != clients.Clerk || id%5 != 0
+	return sees, sees && (user != clients.Clerk || id%3 != 0)
 }
 
 // becameBack takes the letters that a copy has become which nothing has died of: all its history is theirs.
@@ -220,7 +100,7 @@ func (w *world) jobProgressed(st *step, f *fact.Fact) {
 		w.violate(Redrive, "job %d says that it moved %d letters, after %d; %d left", j.ID, now.Moved, p.Moved, len(st.sent))
 	case len(st.sent) > 0 && p.State != vhost.JobRunning && p.State != vhost.JobWatching:
 		w.violate(Redrive, "job %d moved %d letters, and was %s", j.ID, len(st.sent), p.State)
-	case len(st.sent) > 0 && j.User == clerk && w.revoked:
+	case len(st.sent) > 0 && j.User == clients.Clerk && w.Revoked:
 		w.violate(Redrive, "job %d moved %d letters, and its user may not have it", j.ID, len(st.sent))
 	case j.Max > 0 && now.Moved > j.Max:
 		w.violate(Redrive, "job %d moved %d letters of at most %d", j.ID, now.Moved, j.Max)
@@ -289,7 +169,7 @@ func (w *world) checkSent(st *step, j *ledger.Job, x *sent) {
 	}
 	for _, l := range x.came {
 		again := len(e.Deaths) == 0 || j.Target == vhost.TargetOrigin || j.Target == vhost.TargetQueue && e.HomeOf(j.Queue).Target == e.HomeOf("").Target
-		restored := again && !j.DropExpiration && w.messages[e.Message].ttl >= 0
+		restored := again && !j.DropExpiration && w.Messages[e.Message].TTL >= 0
 		if r := l.Resent; r.Job != j.ID || r.Times != e.Resent.Times+1 || r.CameBack || r.Restored != restored {
 			w.violate(Redrive, "message %d, sent by job %d, says of itself: %+v", e.Message, j.ID, r)
 		}
@@ -313,7 +193,7 @@ func (w *world) checkDiscarded(j *ledger.Job, x *sent) {
 
 // letterRouteOf is where a job sends a letter; unknown if it has neither keys nor target.
 func (w *world) wayOf(j *ledger.Job, st *step, e *ledger.Entry) ledger.Way {
-	m := w.messages[e.Message]
+	m := w.Messages[e.Message]
 	switch j.Target {
 	case vhost.TargetQueue:
 		return e.HomeOf(j.Queue)
@@ -322,7 +202,7 @@ func (w *world) wayOf(j *ledger.Job, st *step, e *ledger.Entry) ledger.Way {
 			if w.contents[e.Ref].edited {
 				return ledger.Way{}
 			}
-			return ledger.Way{Exchange: j.Exchange, Keys: m.keys}
+			return ledger.Way{Exchange: j.Exchange, Keys: m.Keys}
 		}
 		return ledger.Way{Exchange: j.Exchange, Keys: []string{j.Key}}
 	case vhost.TargetOnward:
@@ -331,7 +211,7 @@ func (w *world) wayOf(j *ledger.Job, st *step, e *ledger.Entry) ledger.Way {
 	if w.contents[e.Ref].edited {
 		return ledger.Way{}
 	}
-	return ledger.Way{Exchange: m.exchange, Keys: m.keys}
+	return ledger.Way{Exchange: m.Exchange, Keys: m.Keys}
 }
 
 // checkWhither makes sure that a letter has come to each queue that its way leads to, once, and to no other.
@@ -407,7 +287,7 @@ func (w *world) resentNow(st *step) {
 	case len(st.sent) == 0:
 		return
 	}
-	to := ledger.Way{Exchange: w.messages[e.Message].exchange, Keys: w.messages[e.Message].keys}
+	to := ledger.Way{Exchange: w.Messages[e.Message].Exchange, Keys: w.Messages[e.Message].Keys}
 	if w.contents[e.Ref].edited {
 		to = ledger.Way{}
 	}

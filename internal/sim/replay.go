@@ -21,8 +21,8 @@ func (w *world) entryOf(f *fact.Fact, index storage.Index, durable bool) *ledger
 	if e.Letter {
 		c := w.contents[f.History]
 		e.Deaths, e.Resent, e.First, e.Way = c.deaths, c.resent, c.first, w.ways[f.History]
-	} else if m := w.messages[e.Message]; m != nil {
-		e.Way = ledger.Way{Exchange: m.exchange, Keys: m.keys}
+	} else if m := w.Messages[e.Message]; m != nil {
+		e.Way = ledger.Way{Exchange: m.Exchange, Keys: m.Keys}
 	}
 	return e
 }

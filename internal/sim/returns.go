@@ -22,7 +22,7 @@ func (w *world) returned(st *step, e *ledger.Entry, f *fact.Fact) {
 		return
 	case e.Holder != nil:
 		w.checkReturn(st, e, f.Failed)
-		holderOf(e).letGo()
+		holderOf(e).LetGo()
 	case !f.Failed:
 		w.violate(Counts, "message %d of %q was with a consumer when all ended, and that is no failure", e.Message, e.Line.Name)
 	}
@@ -100,20 +100,20 @@ func waitOf(set *vhost.Settings, n int64) int64 {
 // checkReturn makes sure that a message comes back for a reason, and that it counts as a failure if it is one.
 func (w *world) checkReturn(st *step, e *ledger.Entry, failed bool) {
 	want := true
-	late, closing := st.late[holderOf(e).channel.id]
+	late, closing := st.late[holderOf(e).Channel.ID]
 	switch k := st.command.Kind; {
 	case st.refused != nil || k == vhost.CloseChannel || k == vhost.Disconnect || k == vhost.Reject:
 	case k == vhost.CommitTx:
 		want = failed // rejects and nacks
 	case k == vhost.Nack || k == vhost.Recover:
 		want = false
-		if slices.Contains(holderOf(e).channel.inTx, holderOf(e).tag) {
+		if slices.Contains(holderOf(e).Channel.InTx, holderOf(e).Tag) {
 			w.violate(Answers, "message %d of %q was settled in a transaction, and came back before its end", e.Message, e.Line.Name)
 		}
 	case k == vhost.Tick && closing:
-		want = !holderOf(e).overdue(st.stamp.Now) // it goes with its channel
+		want = !holderOf(e).Overdue(st.stamp.Now) // it goes with its channel
 		if want && !late.closes {
-			w.violate(Timeout, "message %d of %q was taken back at %d, its time ends at %d", e.Message, e.Line.Name, st.stamp.Now, holderOf(e).due)
+			w.violate(Timeout, "message %d of %q was taken back at %d, its time ends at %d", e.Message, e.Line.Name, st.stamp.Now, holderOf(e).Due)
 		}
 	default:
 		w.violate(Timeout, "message %d of %q was taken back by command %d", e.Message, e.Line.Name, k)

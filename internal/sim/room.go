@@ -62,9 +62,9 @@ func (w *world) heedRoom() bool {
 		w.violate(Drains, "letters may move on a full disk, and there are %d segments for what drains it", n)
 	}
 	switch {
-	case w.forced && (w.chance(30) || w.o.Fault != FaultNone):
+	case w.forced && (w.Chance(30) || w.o.Fault != FaultNone):
 		w.forced = false
-	case !w.forced && w.o.Fault == FaultNone && w.step > 0 && w.chance(300):
+	case !w.forced && w.o.Fault == FaultNone && w.step > 0 && w.Chance(300):
 		w.forced = true
 	}
 	if cramped := use > journal.Moving || w.forced; cramped != w.cramped {
@@ -90,7 +90,7 @@ func (w *world) putOff(st *step, e *ledger.Entry, f *fact.Fact) {
 	}
 	w.result.PutOff++
 	if e.Holder != nil {
-		holderOf(e).letGo()
+		holderOf(e).LetGo()
 		e.Holder = nil
 	}
 	e.Become(queue.Unacked)

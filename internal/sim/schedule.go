@@ -1,9 +1,9 @@
 package sim
 
 import (
-	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/clients"
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -20,27 +20,17 @@ func (w *world) keeps(x *topology.Exchange, key string) bool {
 		return !limited || n > 0
 	}
 	for _, e := range q.Copies {
-		if key != "" && e.Keyed && w.messages[e.Message].key == key {
+		if key != "" && e.Keyed && w.Messages[e.Message].Key == key {
 			return true
 		}
 	}
 	return int64(len(q.Copies)) < n
 }
 
-// saysDelayed reports whether properties say that m was kept until it was due.
-func (m *message) saysDelayed(properties []byte) bool {
-	p, err := amqp.ParseProperties(properties)
-	if err != nil || m.delay == 0 {
-		return false
-	}
-	v, _ := p.Headers.Get("x-delay")
-	return v.Kind == amqp.KindInt64 && v.Int == -m.delay
-}
-
 // early reports whether delayed exchanges keep a copy: it has not waited yet.
 func (w *world) early(e *ledger.Entry) bool {
-	m := w.messages[e.Message]
-	return m.nonsense || m.delay > 0 && !w.contents[e.Ref].delayed
+	m := w.Messages[e.Message]
+	return m.Nonsense || m.Delay > 0 && !w.contents[e.Ref].delayed
 }
 
 // ofSchedule reports whether a fact is about a schedule itself, which clients do not see.
@@ -69,11 +59,11 @@ func (st *step) names(k vhost.CommandKind, e *ledger.Entry) bool {
 }
 
 // postponed checks what came to a schedule.
-func (w *world) postponed(st *step, e *ledger.Entry, m *message) {
-	switch want := st.stamp.From + deadline.Instant(m.delay); {
+func (w *world) postponed(st *step, e *ledger.Entry, m *clients.Message) {
+	switch want := st.stamp.From + deadline.Instant(m.Delay); {
 	case !e.Durable:
 		w.violate(Schedule, "message %d waits in %q, and not in the log", e.Message, e.Line.Name)
-	case m.delay <= 0 || m.nonsense:
+	case m.Delay <= 0 || m.Nonsense:
 		w.violate(Schedule, "message %d waits in %q, and has no delay", e.Message, e.Line.Name)
 	case e.Until != want || e.ExpireAt != 0:
 		w.violate(Schedule, "message %d waits in %q until %d, expected %d, and expires at %d", e.Message, e.Line.Name, e.Until, want, e.ExpireAt)
@@ -85,9 +75,9 @@ func (w *world) postponed(st *step, e *ledger.Entry, m *message) {
 
 // checkDelivery computes anew until when a copy waits in its queue for its time of delivery, and returns from when it
 // could be delivered.
-func (w *world) checkDelivery(st *step, e *ledger.Entry, m *message) deadline.Instant {
+func (w *world) checkDelivery(st *step, e *ledger.Entry, m *clients.Message) deadline.Instant {
 	want := deadline.Instant(0)
-	if at := deadline.Instant(m.deliverAt); at > st.stamp.Wall && (!e.Letter || e.Resent.Restored) && st.command.Kind != vhost.Republish {
+	if at := deadline.Instant(m.DeliverAt); at > st.stamp.Wall && (!e.Letter || e.Resent.Restored) && st.command.Kind != vhost.Republish {
 		want = st.vhostTime(at)
 		w.result.Scheduled["delivered later"]++
 	}
@@ -116,7 +106,7 @@ func (st *step) instant() deadline.Instant {
 
 // giveKey notes that a message waits under its key.
 func (w *world) giveKey(e *ledger.Entry) {
-	if w.messages[e.Message].key == "" || e.Line.Kept == nil {
+	if w.Messages[e.Message].Key == "" || e.Line.Kept == nil {
 		w.violate(Schedule, "message %d of %q was given a key, and has none", e.Message, e.Line.Name)
 	}
 	e.Keyed = true
@@ -147,7 +137,7 @@ func (w *world) checkSchedules() {
 		keys := map[string]uint64{}
 		for _, s := range q.Seqs() {
 			e := q.Copies[s]
-			key := w.messages[e.Message].key
+			key := w.Messages[e.Message].Key
 			if other := keys[key]; e.Keyed && other != 0 {
 				w.violate(Schedule, "messages %d and %d wait in %q with the same key", other, e.Message, q.Name)
 			} else if e.Keyed {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/sim/clients"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -16,8 +17,8 @@ func (w *world) share() {
 	w.shared++
 	recoveries, journal := w.result.Recoveries, w.journal
 	do := func(c vhost.Command) (ok bool) {
-		c.Conn, c.Channel = ch.conn.id, ch.id
-		return w.decide(c) && w.violation == nil && w.result.Recoveries == recoveries && w.channels[ch.id] != nil && !ch.dead
+		c.Conn, c.Channel = ch.Conn.ID, ch.ID
+		return w.decide(c) && w.violation == nil && w.result.Recoveries == recoveries && w.Channels[ch.ID] != nil && !ch.Dead
 	}
 	queue := func(name string, durable bool, arguments ...amqp.Field) bool {
 		return do(vhost.Command{Kind: vhost.DeclareQueue, Definition: &vhost.Definition{Name: name, Durable: durable, Arguments: arguments}})
@@ -33,8 +34,8 @@ func (w *world) share() {
 	if !ok {
 		return
 	}
-	m := &message{ttl: -1, step: w.step, persistent: true, keys: []string{"source"}}
-	if !do(w.compose(m, nil, "source", 8)) {
+	m := &clients.Message{TTL: -1, Step: w.step, Persistent: true, Keys: []string{"source"}}
+	if !do(w.Compose(m, nil, "source", 8)) {
 		return
 	}
 	w.finish()

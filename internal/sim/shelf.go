@@ -181,7 +181,7 @@ func (w *world) wayOn(st *step, e *ledger.Entry) ledger.Way {
 
 // checkAnswered compares the answers for lost letters with what has become of them.
 func (w *world) checkAnswered(st *step) {
-	if w.violation != nil || st.refused != nil || st.channel == nil || st.channel.dead && st.command.Kind != vhost.CloseChannel {
+	if w.violation != nil || st.refused != nil || st.channel == nil || st.channel.Dead && st.command.Kind != vhost.CloseChannel {
 		return
 	}
 	if k := st.command.Kind; k != vhost.Republish && k != vhost.Discard {

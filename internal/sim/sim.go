@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/sim/clients"
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
@@ -151,31 +152,26 @@ type world struct {
 	base          *ledger.Ledger             // follows what is recorded as safe, up to baseAt
 	baseAt        storage.Index              //
 	sealed        map[storage.Index]sealed   // batches from baseAt on
-	messages      map[uint64]*message        // published, by number
 	contents      map[storage.Ref]content    // what a record or a history holds
 	backs         map[fact.JobID]uint64      // letters of jobs that died again
-	revoked       bool                       // the clerk may have no jobs now
 	jobRecoveries map[fact.JobID]int         // Recoveries when they began
 	ways          map[storage.Ref]ledger.Way // by which a letter with that history came
 	tallies       []ledger.Tally             // made by the open batch
 	lately        heldLately
 
 	// The clients.
-	connections []*connection
-	channels    map[vhost.ChannelID]*channel
-	conns, chs  uint64                       // identifiers given
-	published   uint64                       // messages
-	rarely      bool                         // look at sums only now and then: there are thousands of messages
-	floods      int                          // of thousands of messages
-	bursts      int                          // of hundreds
-	shared      int                          // letters, see share
-	attached    int                          // consumers
-	audits      int                          // commands looked at
-	looks       int                          // batches looked at
-	handed      []waiting                    // deliveries made by the open batch, in order
-	answers     []vhost.ScheduledID          // that it answers for, likewise
-	told        map[vhost.ScheduledID]string // what clients know of scheduled messages that are gone
-	unread      error                        // a delivery could not be read
+	*clients.Clients
+	rarely   bool                         // look at sums only now and then: there are thousands of messages
+	floods   int                          // of thousands of messages
+	bursts   int                          // of hundreds
+	shared   int                          // letters, see share
+	attached int                          // consumers
+	audits   int                          // commands looked at
+	looks    int                          // batches looked at
+	handed   []clients.Waiting            // deliveries made by the open batch, in order
+	answers  []vhost.ScheduledID          // that it answers for, likewise
+	told     map[vhost.ScheduledID]string // what clients know of scheduled messages that are gone
+	unread   error                        // a delivery could not be read
 }
 
 // sealed is a batch, with what the checkers learned while it was open.
@@ -203,10 +199,11 @@ func newWorld(o Options) *world {
 	w := &world{
 		o: o, dice: rand.New(rand.NewPCG(o.Seed, 0x73696d)), hash: fnv.New64a(),
 		clock: 1_700_000_000_000_000_000, disk: vfs.NewMem(o.Seed),
-		base: ledger.New(), sealed: map[storage.Index]sealed{}, messages: map[uint64]*message{},
+		base: ledger.New(), sealed: map[storage.Index]sealed{},
 		result:   newResult(),
 		contents: map[storage.Ref]content{}, ways: map[storage.Ref]ledger.Way{}, told: map[vhost.ScheduledID]string{}, backs: map[fact.JobID]uint64{}, jobRecoveries: map[fact.JobID]int{},
 	}
+	w.Clients = clients.New(w, w.dice, o.Seed%4 == 3)
 	w.reserve = reserveSegments * segmentBytes
 	w.faulty = vfs.NewFaulty(w.disk)
 	w.pages = pages{w: w, sums: map[storage.Ref]uint64{}}
@@ -289,7 +286,7 @@ func (w *world) act() {
 		w.forget()
 	case k < 987:
 		w.squeeze()
-	case k < 988 && w.chance(3) && !w.o.FullDisk:
+	case k < 988 && w.Chance(3) && !w.o.FullDisk:
 		w.drain()
 	case k < 990:
 		w.restart()

@@ -83,10 +83,10 @@ func (w *world) checkPunctual() {
 			}
 		}
 	}
-	for _, ch := range w.channels {
-		for tag, d := range ch.held {
-			if !ch.dead && d.overdue(now) {
-				w.violate(Timeout, "delivery %d on channel %d had to be settled until %d, it is %d", tag, ch.id, d.due, now)
+	for _, ch := range w.Channels {
+		for tag, d := range ch.Held {
+			if !ch.Dead && d.Overdue(now) {
+				w.violate(Timeout, "delivery %d on channel %d had to be settled until %d, it is %d", tag, ch.ID, d.Due, now)
 			}
 		}
 	}

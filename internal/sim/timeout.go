@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/sim/clients"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -9,9 +9,6 @@ import (
 type late struct {
 	closes bool // the client cannot be told that its consumer is cancelled
 }
-
-// overdue reports whether a delivery is held for too long. One of a queue that is gone is nobody's loss.
-func (d *delivery) overdue(now deadline.Instant) bool { return d.due != 0 && d.due <= now && !d.orphan }
 
 // timedOut notes, before the facts of a tick, or of one more portion of it, are looked at, what is overdue, and lets go
 // the consumers that go for it.
@@ -24,27 +21,27 @@ func (w *world) timedOut(st *step, effects []vhost.Effect) {
 	}
 	for i := range effects {
 		e := &effects[i]
-		ch := w.channels[e.Channel]
+		ch := w.Channels[e.Channel]
 		switch {
 		case ch == nil:
 		case e.Kind == vhost.Closed:
 			w.result.TimedOut++
-			clear(ch.consumers)
+			clear(ch.Consumers)
 		case e.Kind == vhost.Cancelled:
 			w.result.TimedOut++
-			if x := ch.consumers[e.ConsumerTag]; x == nil || !st.guilty[x] {
+			if x := ch.Consumers[e.ConsumerTag]; x == nil || !st.guilty[x] {
 				w.violate(Timeout, "consumer %q was cancelled, and holds nothing for too long", e.ConsumerTag)
 			}
-			delete(ch.consumers, e.ConsumerTag)
+			delete(ch.Consumers, e.ConsumerTag)
 		}
 	}
 	if st.portions > 1 {
 		return
 	}
 	for id, x := range st.late {
-		for tag, d := range w.channels[id].held {
-			if !x.closes && d.overdue(st.stamp.Now) {
-				w.channels[id].late[tag] = d
+		for tag, d := range w.Channels[id].Held {
+			if !x.closes && d.Overdue(st.stamp.Now) {
+				w.Channels[id].Late[tag] = d
 			}
 		}
 	}
@@ -52,16 +49,16 @@ func (w *world) timedOut(st *step, effects []vhost.Effect) {
 
 // noteLate finds what is overdue when a tick begins.
 func (w *world) noteLate(st *step) {
-	st.late, st.guilty = map[vhost.ChannelID]late{}, map[*consumer]bool{}
-	for id, ch := range w.channels {
-		for _, d := range ch.held {
-			if !d.overdue(st.stamp.Now) {
+	st.late, st.guilty = map[vhost.ChannelID]late{}, map[*clients.Consumer]bool{}
+	for id, ch := range w.Channels {
+		for _, d := range ch.Held {
+			if !d.Overdue(st.stamp.Now) {
 				continue
 			}
 			x := st.late[id]
-			x.closes = x.closes || d.consumer == nil || !ch.conn.notify
+			x.closes = x.closes || d.Consumer == nil || !ch.Conn.Notify
 			st.late[id] = x
-			st.guilty[d.consumer] = true
+			st.guilty[d.Consumer] = true
 		}
 	}
 }
@@ -69,16 +66,16 @@ func (w *world) noteLate(st *step) {
 // letOrphansGo takes late deliveries off their accounts whose queues went in the same step: no fact tells of it.
 func (w *world) letOrphansGo(st *step) {
 	for id := range st.late {
-		ch := w.channels[id]
+		ch := w.Channels[id]
 		if ch == nil { // it knew by an earlier portion that it is closed
 			continue
 		}
-		for tag, d := range ch.late {
-			if !d.orphan {
+		for tag, d := range ch.Late {
+			if !d.Orphan {
 				continue
 			}
-			if d.letGo(); w.o.Portions > 0 { // its queue may have gone before a portion came to it
-				delete(ch.late, tag)
+			if d.LetGo(); w.o.Portions > 0 { // its queue may have gone before a portion came to it
+				delete(ch.Late, tag)
 			}
 		}
 	}
@@ -90,10 +87,10 @@ func (w *world) checkLate(st *step) {
 	if c.Kind != vhost.Ack && c.Kind != vhost.Nack && c.Kind != vhost.Reject || c.Tag == 0 || st.channel == nil {
 		return
 	}
-	if _, ok := st.channel.late[c.Tag]; !ok {
+	if _, ok := st.channel.Late[c.Tag]; !ok {
 		return
 	}
-	for _, tag := range st.channel.inTx {
+	for _, tag := range st.channel.InTx {
 		if tag == c.Tag {
 			return // it was settled before, in time
 		}

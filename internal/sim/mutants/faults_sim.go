@@ -11,8 +11,8 @@ func faultsOfSim() []fault {
 			name: "release: confirm early",
 			edits: []edit{{
 				file:    simDir + "client.go",
-				at:      `ch.waiting[0].effect.After <= w.safe`,
-				instead: `(ch.waiting[0].effect.After <= w.safe || w.planted(FAULT))`,
+				at:      `ch.Waiting[0].Effect.After <= w.safe`,
+				instead: `(ch.Waiting[0].Effect.After <= w.safe || w.planted(FAULT))`,
 			}},
 			checks: []check{by(sim.Release)},
 		},
@@ -95,7 +95,7 @@ func faultsOfSim() []fault {
 `},
 				{file: simDir + "client.go", at: `	if err != nil {
 		if !w.planned(err) && !w.spoilt(err) {
-			w.violate(Readable, "message %d: %v", x.message, err)`, before: `	w.serving = false
+			w.violate(Readable, "message %d: %v", x.Message, err)`, before: `	w.serving = false
 `},
 				{file: simDir + "pages.go", at: `b, err = w.journal.Read(nil, r)`, after: `
 	} else if w.serving && errors.As(err, &fault) {

@@ -19,7 +19,7 @@ import (
 type machineState struct {
 	log    storage.LogID
 	at     storage.Index
-	bytes  []byte        // nil: nothing has changed since the checkpoint before
+	pieces [][]byte      // of its bytes; nil: nothing has changed since the checkpoint before
 	use    vhost.Use     // of the log, a little later
 	stored func(ok bool) // the checkpoint is durable, or never will be
 	sound  func() bool   // the log has lost nothing of it
@@ -152,7 +152,7 @@ func (r *runner) freeze() (machineState, bool) {
 	}
 	alive = alive && r.between(func() {
 		if changed {
-			st.bytes = r.vhost.Saved()
+			st.pieces = r.vhost.Saved()
 			r.pages.flush()
 		}
 		r.vhost.UsePages(&st.use, r.pages.next)

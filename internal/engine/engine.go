@@ -415,7 +415,7 @@ func (e *Engine) checkpointAll(runners map[string]*runner) error {
 		// What a checkpoint covers must never look like an unfinished tail.
 		if err := s.tables.run(s.journal, (*journal.Journal).MarkSafeTask); err != nil {
 			for _, st := range states {
-				if st.bytes != nil {
+				if st.pieces != nil {
 					st.stored(false)
 				}
 			}
@@ -464,14 +464,14 @@ func (e *Engine) checkpointSoon() bool {
 func (e *Engine) store(k *maintenance, states []machineState) error {
 	var errs []error
 	for _, st := range states {
-		if st.bytes == nil {
+		if st.pieces == nil {
 			continue // the one before still holds
 		}
 		if !st.sound() {
 			st.stored(false)
 			continue
 		}
-		if err := k.checkpoint(st.log, st.at, st.bytes); err != nil {
+		if err := k.checkpoint(st.log, st.at, st.pieces); err != nil {
 			errs = append(errs, fmt.Errorf("log %d: %w", st.log, err))
 			st.stored(false)
 			continue

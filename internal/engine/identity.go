@@ -126,7 +126,7 @@ func (a *accessLog) freeze() (machineState, bool) {
 	defer a.mu.Unlock()
 	st := machineState{log: storage.LogID(access.OwnLogID), at: a.next - 1}
 	if uint64(st.at) != a.stored.Load() { // the audit log makes it large
-		st.bytes = a.machine.Snapshot(nil)
+		st.pieces = [][]byte{a.machine.Snapshot(nil)}
 	}
 	st.stored = func(done bool) {
 		if done {

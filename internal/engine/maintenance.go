@@ -145,8 +145,8 @@ func (m *maintenance) job(call func(*journal.Journal) error) error {
 }
 
 // checkpoint makes state the start of recovery for a log.
-func (m *maintenance) checkpoint(log storage.LogID, at storage.Index, state []byte) error {
-	return m.job(func(j *journal.Journal) error { return j.Checkpoint(log, at, state) })
+func (m *maintenance) checkpoint(log storage.LogID, at storage.Index, state [][]byte) error {
+	return m.job(func(j *journal.Journal) error { return j.Checkpoint(log, at, state...) })
 }
 
 // reclaim gives back the segments that nobody needs: live says how much of them the checkpointed states need.

@@ -36,17 +36,30 @@ const (
 )
 
 // newCheckpoint describes a checkpoint, and returns the label behind its state, with fill zeros before it.
-func newCheckpoint(log storage.LogID, at storage.Index, file uint64, state []byte, fill int64) (c checkpoint, behind []byte) {
+func newCheckpoint(
+	log storage.LogID, at storage.Index, file uint64, state [][]byte, fill int64,
+) (c checkpoint, behind []byte) {
 	behind = make([]byte, fill+labelBytes)
 	label := behind[fill:]
-	crc := segment.Checksum(0, state)
+	crc, size := uint32(0), bytesOf(state)
+	for _, p := range state {
+		crc = segment.Checksum(crc, p)
+	}
 	le.PutUint32(label[4:], uint32(log))
 	le.PutUint64(label[8:], uint64(at))
-	le.PutUint64(label[16:], uint64(len(state)))
+	le.PutUint64(label[16:], uint64(size))
 	le.PutUint32(label[24:], crc)
 	le.PutUint32(label[28:], labelMagic)
 	le.PutUint32(label[0:], segment.Checksum(0, label[4:]))
-	return checkpoint{file: file, at: at, size: int64(len(state)) + fill + labelBytes, crc: segment.Checksum(crc, behind)}, behind
+	return checkpoint{file: file, at: at, size: size + fill + labelBytes, crc: segment.Checksum(crc, behind)}, behind
+}
+
+// bytesOf is how many bytes pieces have together.
+func bytesOf(pieces [][]byte) (n int64) {
+	for _, p := range pieces {
+		n += int64(len(p))
+	}
+	return n
 }
 
 // cutLabel parts what is in the file of a checkpoint into the state and what its label says of it; ok is false if there
@@ -75,7 +88,7 @@ func isLabel(p []byte, before int) bool {
 //
 // Errors: ErrUnsafe if at is not safe yet, ErrNoSpace; nothing has changed. A failed write or sync of the checkpoint
 // itself changes nothing either: the older one still counts.
-func (j *Journal) Checkpoint(log storage.LogID, at storage.Index, state []byte) error {
+func (j *Journal) Checkpoint(log storage.LogID, at storage.Index, state ...[]byte) error {
 	if j.failed != nil {
 		return j.failed
 	}
@@ -95,8 +108,8 @@ func (j *Journal) Checkpoint(log storage.LogID, at storage.Index, state []byte) 
 	c := checkpoint{file: file}
 	write := func(name string, room int64) error {
 		var behind []byte
-		c, behind = newCheckpoint(log, at, file, state, j.fillOf(int64(len(state)), room))
-		return j.onDisk(func() error { return j.writeFile(name, state, behind) })
+		c, behind = newCheckpoint(log, at, file, state, j.fillOf(bytesOf(state), room))
+		return j.onDisk(func() error { return j.writeFile(name, append(slices.Clip(state), behind)...) })
 	}
 	least := 0
 	if j.manifestRoom.size < j.manifestBytes { // the last spare is for the manifest
@@ -126,7 +139,7 @@ func (j *Journal) Checkpoint(log storage.LogID, at storage.Index, state []byte) 
 	}
 	old := l.checkpoint
 	l.checkpoint = c
-	l.used = int64(len(state) + labelBytes)
+	l.used = bytesOf(state) + labelBytes
 	j.weigh()
 	if err := j.writeManifest(); err != nil {
 		l.checkpoint = old
@@ -157,21 +170,22 @@ func (j *Journal) fillOf(state, room int64) int64 {
 // allowance and large enough for the state: that is written once more, in the place of the one before. Else the small
 // checkpoint of one log would leave an allowance that is too small for the large one of another, which would take a
 // spare each time. What fails leaves the checkpoint where it is.
-func (j *Journal) moveBack(l *logState, old checkpoint, state []byte) {
+func (j *Journal) moveBack(l *logState, old checkpoint, state [][]byte) {
 	c, room := l.checkpoint, segment.RoundUp(old.size, vfs.BlockBytes)
 	if room >= min(c.size, segment.RoundUp(j.largestCheckpoint, vfs.BlockBytes)) || l.used > room ||
 		j.o.ReserveBytes < 0 || j.isLeased(old.name()) {
 		j.keepRoom(old)
 		return
 	}
-	again, behind := newCheckpoint(l.id, c.at, j.nextFile, state, j.fillOf(int64(len(state)), room))
+	again, behind := newCheckpoint(l.id, c.at, j.nextFile, state, j.fillOf(bytesOf(state), room))
 	j.nextFile++
 	j.unsyncedNames = true
 	if err := j.onDisk(func() error { return j.fs.Rename(j.path(old.name()), j.path(again.name())) }); err != nil {
 		j.discard(old.name())
 		return
 	}
-	if err := j.onDisk(func() error { return j.writeFile(again.name(), state, behind) }); err != nil {
+	state = append(slices.Clip(state), behind)
+	if err := j.onDisk(func() error { return j.writeFile(again.name(), state...) }); err != nil {
 		j.keepRoom(again)
 		return
 	}

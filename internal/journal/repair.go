@@ -115,7 +115,7 @@ func (j *Journal) replaceState(st State, gone map[string]bool) error {
 	if old := l.checkpoint; old.file != 0 {
 		gone[old.name()] = true
 	}
-	c, label := newCheckpoint(st.Log, st.At, j.nextFile, st.Bytes, 0)
+	c, label := newCheckpoint(st.Log, st.At, j.nextFile, [][]byte{st.Bytes}, 0)
 	j.nextFile++
 	j.patient.made = append(j.patient.made, c.name())
 	if err := j.writeFile(c.name(), st.Bytes, label); err != nil {

@@ -98,7 +98,7 @@ func (d *diagnosis) prescribe() (journal.Mend, error) {
 		v.Freeze(at)
 		for v.Save(1 << 16) {
 		}
-		m.Checkpoints = append(m.Checkpoints, journal.State{Log: p.log, At: at, Bytes: v.Saved()})
+		m.Checkpoints = append(m.Checkpoints, journal.State{Log: p.log, At: at, Bytes: slices.Concat(v.Saved()...)})
 		m.Pages = append(m.Pages, pages.batches...)
 		v.Stored(true)
 		v.Mark(spans)

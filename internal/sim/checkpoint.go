@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"hash/maphash"
+	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/storage"
@@ -16,7 +17,7 @@ type frozen struct {
 	at         storage.Index
 	projection []byte // of the machine at that moment; nil: nobody looks
 	use        vhost.Use
-	state      []byte // nil until all is saved
+	state      [][]byte // nil until all is saved
 	stored     bool
 	reclaimed  bool
 	journal    *journal.Journal
@@ -117,7 +118,7 @@ func (w *world) save(z *frozen) error {
 // checkSaved makes sure that a checkpoint leads to the state that it was begun in.
 func (w *world) checkSaved(z *frozen) {
 	v := vhost.New(vhostName, logID, w, &spare{node: &w.pages})
-	if err := v.Fold(0, z.state); err != nil {
+	if err := v.Fold(0, slices.Concat(z.state...)); err != nil {
 		w.violate(Replay, "a checkpoint does not fold: %v", err)
 		return
 	}
@@ -134,7 +135,7 @@ func (w *world) store(z *frozen) error {
 	if w.markSafe(); w.frozen != z {
 		return nil
 	}
-	err := w.house(func(j *journal.Journal) error { return j.Checkpoint(logID, z.at, z.state) })
+	err := w.house(func(j *journal.Journal) error { return j.Checkpoint(logID, z.at, z.state...) })
 	switch {
 	case w.frozen != z: // the broker was opened again meanwhile
 		return nil

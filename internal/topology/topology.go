@@ -272,11 +272,12 @@ func (t *Topology) BindingsAfter(exchange string, after uint64, n int, visit fun
 		return after, false
 	}
 	i, _ := slices.BinarySearchFunc(x.out, after+1, func(b *binding, seq uint64) int { return cmp.Compare(b.seq, seq) })
-	for _, b := range x.out[i:min(i+n, len(x.out))] {
+	end := i + min(n, len(x.out)-i)
+	for _, b := range x.out[i:end] {
 		visit(b.seq, b.Binding)
 		after = b.seq
 	}
-	return after, i+n < len(x.out)
+	return after, end < len(x.out)
 }
 
 // BindingNumbered is the binding from an exchange with the number that BindingsAfter told; ok is false if it

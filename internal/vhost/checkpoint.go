@@ -14,9 +14,9 @@ import (
 // saved in portions while the vhost goes on: what changes is saved first. Source: ours, decision 12.
 type checkpoint struct {
 	txs     []byte // staged transactions, orphans
-	begin   []byte // what was declared and set, as far as defined has come
-	bytes   []byte
-	queues  []*queueState // to be visited
+	begin   pieces // what was declared and set, as far as defined has come
+	rest    pieces
+	queues  []*queue.Messages // to be visited
 	defined *definitions
 	graves  []queue.PendingFree
 	letters []letterAt                   // held at that moment, transient ones too
@@ -60,12 +60,14 @@ func (v *VHost) Freeze(newest storage.Index) {
 	c := &checkpoint{books: v.durable, use: v.use.Ranges(), newest: newest, graves: slices.Clone(v.pendingFree)}
 	c.letters, c.was, c.deleted = v.holding.all(), map[letterAt]heldLetter{}, map[fact.QueueID]*queueState{}
 	c.txs = v.appendOrphans(v.appendTxs(nil))
-	c.begin = v.appendJobs(binary.AppendUvarint([]byte{fact.FormatVersion}, uint64(v.logged)))
+	c.begin.last = v.appendJobs(binary.AppendUvarint([]byte{fact.FormatVersion}, uint64(v.logged)))
 	c.defined = v.newDefinitions()
-	c.queues = append(v.sortedQueues(), v.lost)
+	for _, q := range append(v.sortedQueues(), v.lost) {
+		c.queues = append(c.queues, q.messages)
+	}
 	v.saving = c
 	c.saving = v.pool.Freeze(func(m *queue.Messages) { v.saveQueue(c, m) }, func(m *queue.Messages, first queue.Seq, saved []byte) {
-		c.bytes = fact.Append(c.bytes, &fact.Fact{Kind: fact.Paged, Queue: fact.QueueID(m.ID()), Seq: first, Bytes: saved}, 0)
+		c.rest.add(&fact.Fact{Kind: fact.Paged, Queue: fact.QueueID(m.ID()), Seq: first, Bytes: saved})
 	})
 }
 
@@ -73,7 +75,7 @@ func (v *VHost) Freeze(newest storage.Index) {
 func (v *VHost) saveQueue(c *checkpoint, m *queue.Messages) {
 	id := fact.QueueID(m.ID())
 	m.Logged(func(s queue.Seq) {
-		c.bytes = fact.Append(c.bytes, &fact.Fact{Kind: fact.Skipped, Queue: id, Seq: s}, 0)
+		c.rest.add(&fact.Fact{Kind: fact.Skipped, Queue: id, Seq: s})
 	})
 }
 
@@ -101,12 +103,12 @@ func (v *VHost) saveLetters(c *checkpoint, n int) int {
 			x = q.held[at.seq]
 		}
 		if x.durable {
-			c.bytes = fact.Append(c.bytes, &fact.Fact{Kind: fact.HeldNoted, Queue: at.queue, Seq: at.seq, Cause: x.cause, Took: x.took}, 0)
+			c.rest.add(&fact.Fact{Kind: fact.HeldNoted, Queue: at.queue, Seq: at.seq, Cause: x.cause, Took: x.took})
 		}
 	}
 	for ; n > 0 && len(c.graves) > 0; n-- {
 		if saved, ok := c.graves[0].Save(nil); ok {
-			c.bytes = fact.Append(c.bytes, &fact.Fact{Kind: fact.PendingFree, Bytes: saved}, 0)
+			c.rest.add(&fact.Fact{Kind: fact.PendingFree, Bytes: saved})
 		}
 		c.graves = c.graves[1:]
 	}
@@ -116,7 +118,7 @@ func (v *VHost) saveLetters(c *checkpoint, n int) int {
 // beforeChange saves the definitions before one changes.
 func (v *VHost) beforeChange(k fact.Kind) {
 	if c := v.saving; k.Defines() && !c.defined.done {
-		c.begin = c.defined.append(c.begin, math.MaxInt)
+		c.defined.append(&c.begin, math.MaxInt)
 	}
 }
 
@@ -124,26 +126,26 @@ func (v *VHost) beforeChange(k fact.Kind) {
 func (v *VHost) Save(n int) (more bool) {
 	c := v.saving
 	if !c.defined.done {
-		c.begin = c.defined.append(c.begin, n)
+		c.defined.append(&c.begin, n)
 		return true
 	}
 	n = v.saveLetters(c, n)
 	for ; n > 0 && len(c.queues) > 0; n-- {
-		c.saving.Queue(c.queues[0].messages)
+		c.saving.Queue(c.queues[0])
 		c.queues = c.queues[1:]
 	}
 	return n <= 0 || c.saving.Some(n)
 }
 
-// Saved ends the checkpoint and returns it: Fold with index 0 leads to the state of the moment of Freeze. It counts
-// once it is durable, and the pages are that it names.
-func (v *VHost) Saved() []byte {
+// Saved ends the checkpoint and returns it, in pieces: Fold of them together with index 0 leads to the state of the
+// moment of Freeze. It counts once it is durable, and the pages are that it names.
+func (v *VHost) Saved() [][]byte {
 	c := v.saving
-	b := fact.Append(append(append(c.begin, c.bytes...), c.txs...), &fact.Fact{Kind: fact.Counted, Books: &c.books}, 0)
-	b = fact.Append(b, &fact.Fact{Kind: fact.Used, Use: c.use, Index: c.newest}, 0)
+	end := fact.Append(c.txs, &fact.Fact{Kind: fact.Counted, Books: &c.books}, 0)
+	end = fact.Append(end, &fact.Fact{Kind: fact.Used, Use: c.use, Index: c.newest}, 0)
 	c.saving.End()
 	v.saving, v.storing = nil, c.saving
-	return b
+	return append(append(c.begin.all(), c.rest.all()...), end)
 }
 
 // Stored tells whether the checkpoint that Saved has returned counts now, or never will.

@@ -12,8 +12,9 @@ type definitions struct {
 	logged    fact.QueueID // queueLogged when the walk was asked for: facts that define nothing raise it
 	exchanges []*topology.Exchange
 	queues    []*queueState
-	bindings  []topology.Binding
-	matched   bool // what applies where can be told: no change of policies is in force on a part alone
+	sources   []*topology.Exchange // of bindings
+	bound     uint64               // the number of the last binding of the first of them, 0: none yet
+	matched   bool                 // what applies where can be told: no change of policies is in force on a part alone
 	begun     bool
 	done      bool
 }
@@ -23,67 +24,77 @@ func (v *VHost) newDefinitions() *definitions {
 }
 
 // append adds the facts of about n definitions more, and begins with none: that lists them.
-func (d *definitions) append(b []byte, n int) []byte {
+func (d *definitions) append(to *pieces, n int) {
 	if !d.begun {
 		d.list()
 		id := d.logged
 		if q := d.v.queues[id]; id > 0 && (q == nil || !q.object.Durable) {
-			b = fact.Append(b, &fact.Fact{Kind: fact.QueueDeleted, Queue: id}, 0)
+			to.add(&fact.Fact{Kind: fact.QueueDeleted, Queue: id})
 		}
 		if d.matched {
-			b = fact.Append(b, &fact.Fact{Kind: fact.Matched, Object: &fact.Object{}, Policy: &Policy{}}, 0)
+			to.add(&fact.Fact{Kind: fact.Matched, Object: &fact.Object{}, Policy: &Policy{}})
 		}
-		if n < len(d.bindings) {
-			return b
+		if n < len(d.queues) {
+			return
 		}
 	}
 	for ; n > 0 && len(d.exchanges) > 0; n-- {
 		x := d.exchanges[0]
 		d.exchanges = d.exchanges[1:]
 		if x.Durable && x.Name != "" && !isPredeclared(x.Name) {
-			b = fact.Append(b, &fact.Fact{Kind: fact.ExchangeDeclared, Object: &fact.Object{
+			to.add(&fact.Fact{Kind: fact.ExchangeDeclared, Object: &fact.Object{
 				Name: x.Name, Type: x.Type(), Durable: true, AutoDelete: x.AutoDelete, Internal: x.Internal, Arguments: x.Arguments,
-			}}, 0)
+			}})
 		}
 		if x.Durable && d.matched {
-			b = appendMatched(b, 0, x.Name, false, d.v.ruledBy[x.Name])
+			to.matched(0, x.Name, false, d.v.ruledBy[x.Name])
 		}
 	}
 	for ; n > 0 && len(d.queues) > 0; n-- {
 		q := d.queues[0]
 		d.queues = d.queues[1:]
 		if q.object.Durable {
-			b = fact.Append(b, &fact.Fact{Kind: fact.QueueDeclared, Queue: q.id, Object: &q.object}, 0)
+			to.add(&fact.Fact{Kind: fact.QueueDeclared, Queue: q.id, Object: &q.object})
 			if d.matched {
-				b = appendMatched(b, q.id, "", false, q.policy)
-				b = appendMatched(b, q.id, "", true, q.operator)
+				to.matched(q.id, "", false, q.policy)
+				to.matched(q.id, "", true, q.operator)
 			}
 			if x := q.schedule; x != nil && x.remembers() {
-				b = fact.Append(b, &fact.Fact{Kind: fact.Cancellations, Queue: q.id, Seq: x.below, Bytes: x.save()}, 0)
+				to.add(&fact.Fact{Kind: fact.Cancellations, Queue: q.id, Seq: x.below, Bytes: x.save()})
 			}
 			if x := q.schedule; x != nil {
 				for _, seq := range x.keys.sorted() {
-					b = fact.Append(b, &fact.Fact{Kind: fact.Keyed, Queue: q.id, Seq: seq, N: x.keys.hashes[seq]}, 0)
+					to.add(&fact.Fact{Kind: fact.Keyed, Queue: q.id, Seq: seq, N: x.keys.hashes[seq]})
 				}
 			}
 		}
 	}
-	for ; n > 0 && len(d.bindings) > 0; n-- {
-		bound := &d.bindings[0]
-		d.bindings = d.bindings[1:]
+	for n > 0 && len(d.sources) > 0 {
+		n -= d.appendBindings(to, n)
+	}
+	if n > 0 && !d.done {
+		d.v.appendSettings(to)
+		d.done, d.exchanges, d.queues, d.sources = true, nil, nil, nil
+	}
+}
+
+// appendBindings adds up to n bindings of the first source, and returns how many things that were.
+func (d *definitions) appendBindings(to *pieces, n int) (visited int) {
+	visited = 1 // the source
+	last, more := d.v.topo.BindingsAfter(d.sources[0].Name, d.bound, n, func(_ uint64, bound topology.Binding) {
+		visited++
 		o := fact.Object{
 			Name: bound.Destination, Source: bound.Source, RoutingKey: bound.RoutingKey, ToExchange: !bound.ToQueue,
 			Durable: true, Arguments: bound.Arguments,
 		}
 		if d.v.durableBinding(&o) {
-			b = fact.Append(b, &fact.Fact{Kind: fact.Bound, Object: &o}, 0)
+			to.add(&fact.Fact{Kind: fact.Bound, Object: &o})
 		}
+	})
+	if d.bound = last; !more {
+		d.sources, d.bound = d.sources[1:], 0
 	}
-	if n > 0 && !d.done {
-		b = d.v.appendSettings(b)
-		d.done = true
-	}
-	return b
+	return visited
 }
 
 // list notes what there is.
@@ -92,28 +103,24 @@ func (d *definitions) list() {
 	for x := range d.v.topo.Exchanges() {
 		d.exchanges = append(d.exchanges, x)
 	}
-	d.queues = d.v.sortedQueues()
-	for bound := range d.v.topo.Bindings() {
-		d.bindings = append(d.bindings, bound)
-	}
+	d.queues, d.sources = d.v.sortedQueues(), d.exchanges
 }
 
 // appendSettings lists policies, what exchanges keep, and options.
-func (v *VHost) appendSettings(b []byte) []byte {
+func (v *VHost) appendSettings(to *pieces) {
 	for _, operator := range [2]bool{false, true} {
 		for _, p := range v.Reader().Policies(operator) {
-			b = fact.Append(b, &fact.Fact{Kind: fact.PolicySet, Policy: &p}, 0)
+			to.add(&fact.Fact{Kind: fact.PolicySet, Policy: &p})
 		}
 	}
 	for x := range v.topo.Exchanges() {
 		if r := v.recents[x.Name]; r != nil {
 			for _, m := range r.durable.messages {
-				b = fact.Append(b, &fact.Fact{Kind: fact.Noted, Object: &fact.Object{Name: x.Name}, Entry: fact.EntryAt(m.record), History: m.history}, 0)
+				to.add(&fact.Fact{Kind: fact.Noted, Object: &fact.Object{Name: x.Name}, Entry: fact.EntryAt(m.record), History: m.history})
 			}
 		}
 	}
 	if len(v.optionTable) > 0 {
-		b = fact.Append(b, &fact.Fact{Kind: fact.Configured, Object: &fact.Object{Arguments: v.optionTable}}, 0)
+		to.add(&fact.Fact{Kind: fact.Configured, Object: &fact.Object{Arguments: v.optionTable}})
 	}
-	return b
 }

@@ -43,7 +43,7 @@ func (v *VHost) snapshot() []byte {
 	v.Freeze(v.index)
 	for v.Save(40) {
 	}
-	b := v.Saved()
+	b := slices.Concat(v.Saved()...)
 	v.Stored(true)
 	return b
 }

@@ -3,6 +3,7 @@ package vhost
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
@@ -19,7 +20,9 @@ func (v *VHost) Contents() []byte { return v.contents(true) }
 func (v *VHost) contents(lazy bool) []byte {
 	b := append([]byte(nil), fact.FormatVersion)
 	b = v.appendJobs(binary.AppendUvarint(b, uint64(v.logged)))
-	b = v.newDefinitions().append(b, math.MaxInt)
+	defined := pieces{last: b}
+	v.newDefinitions().append(&defined, math.MaxInt)
+	b = slices.Concat(defined.all()...)
 	for _, q := range append(v.sortedQueues(), v.lost) {
 		if q.object.Durable {
 			b = v.appendMessages(b, q, lazy)

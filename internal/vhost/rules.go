@@ -249,13 +249,12 @@ func (v *VHost) matched(f *fact.Fact) {
 	}
 }
 
-// appendMatched says which policy applies to a queue, or an exchange.
-func appendMatched(b []byte, id fact.QueueID, exchange string, operator bool, policy string) []byte {
-	if policy == "" {
-		return b
+// matched says which policy applies to a queue, or an exchange.
+func (p *pieces) matched(id fact.QueueID, exchange string, operator bool, policy string) {
+	if policy != "" {
+		set, named := &Policy{Name: policy, Operator: operator}, &fact.Object{Name: exchange}
+		p.add(&fact.Fact{Kind: fact.Matched, Queue: id, Object: named, Policy: set})
 	}
-	p := &Policy{Name: policy, Operator: operator}
-	return fact.Append(b, &fact.Fact{Kind: fact.Matched, Queue: id, Object: &fact.Object{Name: exchange}, Policy: p}, 0)
 }
 
 // resolve puts the policies and options of a checkpoint in force, when all of them are known and nothing is known of

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
@@ -29,8 +30,9 @@ func (s *Salvage) Rebuild(at storage.Index, pages storage.Pages) (*VHost, error)
 	if len(ranges) > 0 {
 		n.use.Restore(ranges, at)
 	}
-	b := binary.AppendUvarint([]byte{fact.FormatVersion}, uint64(s.v.logged))
-	if err := n.Fold(0, s.v.newDefinitions().append(b, math.MaxInt)); err != nil {
+	defined := pieces{last: binary.AppendUvarint([]byte{fact.FormatVersion}, uint64(s.v.logged))}
+	s.v.newDefinitions().append(&defined, math.MaxInt)
+	if err := n.Fold(0, slices.Concat(defined.all()...)); err != nil {
 		return nil, err
 	}
 	for _, q := range append(s.v.sortedQueues(), s.v.lost) {

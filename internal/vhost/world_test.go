@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
@@ -236,7 +237,7 @@ func (w *world) checkpoint(dice *rand.Rand) error {
 		w.saving = w.next() - 1
 		v.Freeze(w.saving)
 	case v.Saving() && dice.IntN(2) == 0 && !v.Save(1+dice.IntN(40)):
-		root := v.Saved()
+		root := slices.Concat(v.Saved()...)
 		restored := w.fresh()
 		if err := restored.Fold(0, root); err != nil {
 			return fmt.Errorf("checkpoint of batch %d: %w", w.saving, err)

@@ -62,8 +62,18 @@ type Share struct {
 // A user is whose turns have one part of the share.
 type user struct {
 	places, away int
+	freed        chan struct{} // closed when a place is free; nil: nobody waits for one
 	had          time.Duration // work; of who had no turns until now, no less than others had
 	waiting      []*Turn       // in order
+}
+
+// leavePlace gives back a place, to one of those who wait for it. The share's lock is held.
+func (u *user) leavePlace() {
+	u.places--
+	if u.freed != nil {
+		close(u.freed)
+		u.freed = nil
+	}
 }
 
 // New returns a share for a broker: commands counts what its clients have asked of it, ever.

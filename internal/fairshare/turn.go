@@ -2,6 +2,7 @@ package fairshare
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 )
@@ -35,6 +36,41 @@ func (s *Share) Begin(ctx context.Context, name string) (context.Context, *Turn,
 		return ctx, nil, err
 	}
 	return context.WithValue(ctx, key{}, t), t, nil
+}
+
+// BeginPatiently is Begin, but it waits for a place for so long.
+func (s *Share) BeginPatiently(ctx context.Context, name string, wait time.Duration) (context.Context, *Turn, error) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		within, t, err := s.Begin(ctx, name)
+		if !errors.Is(err, ErrPlaces) {
+			return within, t, err
+		}
+		select {
+		case <-s.freed(name):
+		case <-timer.C:
+			return ctx, nil, err
+		case <-ctx.Done():
+			return ctx, nil, ctx.Err()
+		}
+	}
+}
+
+// freed is closed when a user has a place, or may have one.
+func (s *Share) freed(name string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := s.mu.users[name]
+	if u == nil || u.places < Places {
+		now := make(chan struct{})
+		close(now)
+		return now
+	}
+	if u.freed == nil {
+		u.freed = make(chan struct{})
+	}
+	return u.freed
 }
 
 func (s *Share) enter(name string) (*Turn, error) {
@@ -79,6 +115,9 @@ func (t *Turn) Rest(ctx context.Context) error {
 	return t.wait(ctx)
 }
 
+// Lasts reports whether there is a turn that has not ended.
+func (t *Turn) Lasts() bool { return t != nil && !t.over }
+
 // End ends a turn: what it owes is for the next ones to wait for. More than once is no harm.
 func (t *Turn) End() {
 	if t == nil || t.over {
@@ -91,7 +130,7 @@ func (t *Turn) End() {
 	now := time.Now()
 	s.charge(t, now.Sub(t.since), now)
 	s.letOn(now)
-	t.user.places--
+	t.user.leavePlace()
 	if t.user.places+t.user.away == 0 {
 		delete(s.mu.users, t.name)
 	}
@@ -143,7 +182,7 @@ func (t *Turn) Away(fn func() error) error {
 	goes := t.user.away < awayMost
 	if goes {
 		t.user.away++
-		t.user.places--
+		t.user.leavePlace()
 	}
 	s.mu.Unlock()
 	defer func() {

@@ -63,7 +63,7 @@ func TestWhatTakesNoTurn(t *testing.T) {
 		{"POST", letters + "/import?queue=work&once=true", ""},
 	} {
 		if w := d.want(503, c.method, c.path, c.body); w.Header().Get("Retry-After") != "1" ||
-			c.method != "HEAD" && !strings.Contains(w.Body.String(), "32 of your searches or scans") {
+			c.method != "HEAD" && !strings.Contains(w.Body.String(), "32 of your searches, scans") {
 			t.Errorf("%s %s: %v %s", c.method, c.path, w.Header(), w.Body)
 		}
 	}

@@ -64,6 +64,8 @@ func (s *scrape) answers() {
 	taken, refused := s.server.Memory.Usage()
 	one(s.exposition, "bartleby_http_memory_bytes", gauge, "Memory used by requests to the management API: bodies, decoded values, responses", taken)
 	one(s.exposition, "bartleby_http_memory_refused_total", counter, "Requests to the management API refused because the memory limit for requests was reached", refused)
+	one(s.exposition, "bartleby_http_decoding_waits_total", counter,
+		"Waits of large documents sent to the management API, because others were being decoded", s.server.DecodingWaits())
 	s.family(name, histogram, "Duration of requests to the management API")
 	keys := make([]answerKey, 0, len(a.mu.of))
 	for key := range a.mu.of {

@@ -63,7 +63,7 @@ func Refusal(err error) Answer {
 	}
 	if errors.Is(err, fairshare.ErrPlaces) {
 		refused := &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: fmt.Sprintf(
-			"%d of your searches or scans are running: retry when one of them has finished", fairshare.Places)}
+			"%d of your searches, scans or large requests are running: retry when one of them has finished", fairshare.Places)}
 		return Answer{Status: refused.Status, Body: refused, Header: http.Header{"Retry-After": {"1"}}}
 	}
 	if errors.Is(err, ErrNoMemory) {

@@ -122,21 +122,6 @@ func (r *Request) decode(into any, known bool) error {
 var errMemoryAlarm = &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable",
 	Reason: fmt.Sprintf("memory alarm: request bodies are limited to %d bytes until it ends", AlarmBodyBytes)}
 
-// DecodeText decodes a document, and counts what it makes of it. All that comes by HTTP is decoded here.
-func (r *Request) DecodeText(text []byte, into any, known bool) error {
-	err := api.DecodeWithin(text, into, api.Bounds{Known: known, Admit: func(bytes int64) error {
-		if most := r.Memory.Each; bytes > most {
-			return BadRequest("the decoded request body would use %d bytes of memory; the limit is %d", bytes, most)
-		}
-		return r.Take(bytes)
-	}})
-	var refused *api.Error
-	if err == nil || errors.As(err, &refused) || errors.Is(err, ErrNoMemory) || r.Context().Err() != nil {
-		return err
-	}
-	return BadRequest("%v", err)
-}
-
 // wholeBody reads the body, as far as the bound of the route allows. A client that sends more is heard out, as far as
 // the bound of any route allows: it would not read why it is refused while it sends.
 func (r *Request) wholeBody() ([]byte, error) {

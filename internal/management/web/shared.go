@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ type Shared struct {
 	Lists          chan struct{}                                     // requests that hold a whole list
 	Audit          func(r *Request, status int, detail []byte) error // records what a request has done, or is about to
 	Copies         chan struct{}                                     // of virtual hosts, in use
+	decoders       decoders                                          // of large documents
 }
 
 // SharedOptions are what operators decide of all requests.
@@ -49,6 +51,7 @@ func NewShared(o SharedOptions) *Shared {
 		Engine: o.Engine, Log: o.Log, Node: o.Node, PathPrefix: o.PathPrefix, BodyBytesMax: o.BodyBytesMax, hideStatistics: o.HideStatistics,
 		Share: fairshare.New(o.Engine.Commands), Lists: make(chan struct{}, GathersMax), Copies: make(chan struct{}, copiesMax),
 	}
+	s.decoders.slots = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 	s.Memory.Each = max(userMemoryMin, 6*o.BodyBytesMax)
 	s.Memory.Total, s.Memory.Patience = s.Memory.Each*3/2, memoryPatience
 	return s

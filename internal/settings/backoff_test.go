@@ -21,7 +21,7 @@ func TestLadders(t *testing.T) {
 		{"fixed", amqp.Table{{Name: "delayed-retry-min", Value: amqp.Int64(100)}, {Name: "delayed-retry-max", Value: amqp.Int64(900)}, {Name: "delayed-retry-backoff", Value: amqp.String("fixed")}}, []int64{100, 100, 100}},
 		{"exponential", amqp.Table{{Name: "delayed-retry-min", Value: amqp.Int64(100)}, {Name: "delayed-retry-max", Value: amqp.Int64(500)}, {Name: "delayed-retry-backoff", Value: amqp.String("exponential")}}, []int64{100, 200, 400, 500, 500}},
 		{"steps", amqp.Table{{Name: "delayed-retry-steps", Value: amqp.String("10m,30m,1h")}, {Name: "delayed-retry-attempts", Value: amqp.Int64(4)}}, []int64{10 * minute, 30 * minute, hour, hour, -1}},
-		{"steps of all units", amqp.Table{{Name: "delayed-retry-steps", Value: amqp.String("5, 7ms,2s,1d")}}, []int64{5, 7, 2000, 24 * hour, 24 * hour}},
+		{"steps of all units", amqp.Table{{Name: "delayed-retry-steps", Value: amqp.String("5ms, 7ms,2s,1d")}}, []int64{5, 7, 2000, 24 * hour, 24 * hour}},
 	} {
 		policy := append(amqp.Table{{Name: "delayed-retry-type", Value: amqp.String("all")}}, c.settings...)
 		if err := (&Policy{Name: "p", Pattern: ".", ApplyTo: "queues", Definition: policy}).Check(); err != nil {
@@ -76,12 +76,15 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// TestNonsenseLadders says that what nobody can climb is accepted.
-func TestNonsenseLadders(t *testing.T) {
+// TestInvalidRetryLaddersAreRefused says that steps which cannot be meant are accepted: a number without a unit was one of
+// milliseconds, and who wrote it meant seconds or minutes.
+func TestInvalidRetryLaddersAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, f := range []amqp.Field{
 		{Name: "delayed-retry-steps", Value: amqp.String("")},
 		{Name: "delayed-retry-steps", Value: amqp.String("10m,,1h")},
+		{Name: "delayed-retry-steps", Value: amqp.String("1,5,30")},
+		{Name: "delayed-retry-steps", Value: amqp.String("10m, 30")},
 		{Name: "delayed-retry-steps", Value: amqp.String("0s")},
 		{Name: "delayed-retry-steps", Value: amqp.String("-5m")},
 		{Name: "delayed-retry-steps", Value: amqp.String("1w")},

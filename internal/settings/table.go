@@ -121,7 +121,7 @@ var table = []setting{
 		set:   func(s *Settings, a amqp.Value) { s.RetryBackoff = Backoff(indexOf(backoffNames, a.Str)) },
 		read:  wordOf(func(s *Settings) string { return s.RetryBackoff.String() }),
 	}, {
-		name: "delayed-retry-steps", by: byAll, takes: steps, what: "list of delayed retry steps, such as 10m,30m,1h",
+		name: "delayed-retry-steps", by: byAll, takes: steps, what: "list of delayed retry steps, such as 10m,30m,1h, each with a unit",
 		wins: policyWins,
 		set:  func(s *Settings, a amqp.Value) { s.RetrySteps, _ = parseSteps(a.Str) },
 		read: wordIf(retrySteps),

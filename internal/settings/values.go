@@ -137,6 +137,11 @@ func stepList(a amqp.Value) string {
 	if _, ok := parseSteps(a.Str); !ok {
 		return "invalid_delayed_retry_steps"
 	}
+	for step := range strings.SplitSeq(a.Str, ",") {
+		if step = strings.TrimSpace(step); strings.Trim(step, "0123456789") == "" {
+			return fmt.Sprintf("\"step '%s' has no unit: ms, s, m, h or d\"", step)
+		}
+	}
 	return ""
 }
 

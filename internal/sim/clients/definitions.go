@@ -168,7 +168,7 @@ func (cl *Clients) ladder(prefix string, add func(string, amqp.Value)) {
 		add(prefix+"delayed-retry-backoff", amqp.String([]string{"linear", "fixed", "exponential"}[cl.dice.IntN(3)]))
 	}
 	if cl.Chance(5) {
-		add(prefix+"delayed-retry-steps", amqp.String([]string{"7", "3,1s,40ms", "1s,2s,1m,1ms"}[cl.dice.IntN(3)]))
+		add(prefix+"delayed-retry-steps", amqp.String([]string{"7ms", "3ms,1s,40ms", "1s,2s,1m,1ms"}[cl.dice.IntN(3)]))
 	}
 	if cl.Chance(4) {
 		add(prefix+"delayed-retry-jitter", amqp.Int64(int64(cl.dice.IntN(101))))

@@ -37,4 +37,7 @@ start
 crowd consume,unread
 stop
 start
+crowd consume,mixed
+stop
+start
 crowd delete

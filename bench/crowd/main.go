@@ -43,9 +43,13 @@ func main() {
 	flag.IntVar(&b.queues, "queues", 100_000, "durable queues")
 	flag.IntVar(&b.connections, "connections", 8, "connections that declare them")
 	flag.IntVar(&b.clients, "clients", 100, "clients that ask for each list and read nothing of it")
-	what := flag.String("do", "declare,ask", "declare, ask, bind, consume, unread, policy, delete: with commas between")
+	what := flag.String("do", "declare,ask",
+		"declare, ask, bind, consume, unread, mixed, policy, delete: with commas between")
 	flag.Parse()
-	steps := map[string]func() error{"declare": b.declare, "ask": b.ask, "bind": b.bind, "consume": b.consume, "unread": b.unread, "policy": b.policy, "delete": b.delete}
+	steps := map[string]func() error{
+		"declare": b.declare, "ask": b.ask, "bind": b.bind, "consume": b.consume, "unread": b.unread, "mixed": b.mixed,
+		"policy": b.policy, "delete": b.delete,
+	}
 	for step := range strings.SplitSeq(*what, ",") {
 		do, known := steps[step]
 		if !known {

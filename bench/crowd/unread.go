@@ -107,37 +107,21 @@ func (b *bench) unreadAt(address string) error {
 	if err != nil {
 		return err
 	}
-	// 5 sets the peak back to what is resident now.
-	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", b.pid), []byte("5"), 0); err != nil {
+	if err := b.resetPeak(); err != nil {
 		return err
 	}
 	before, _ := b.resident()
-	cpu, began := b.cpu(), time.Now()
+	cpu, until := b.cpu(), time.Now().Add(unreadFor)
 	var answered, closed atomic.Int64
 	var wait sync.WaitGroup
 	for range b.clients {
 		wait.Go(func() {
-			conn, err := net.Dial("tcp", u.Host)
-			if err != nil {
-				return
-			}
-			defer conn.Close()
-			_ = conn.(*net.TCPConn).SetReadBuffer(4096)
-			fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Basic %s\r\nAccept-Encoding: identity\r\n\r\n", u.RequestURI(), u.Host,
-				base64.StdEncoding.EncodeToString([]byte("guest:guest")))
-			_ = conn.SetReadDeadline(began.Add(unreadFor))
-			line, err := bufio.NewReaderSize(conn, 16).ReadString(' ')
-			status := make([]byte, 3)
-			if err == nil {
-				_, err = conn.Read(status)
-			}
-			switch {
-			case err != nil && !os.IsTimeout(err):
+			switch begun, gone := readNothing("GET", u, until); {
+			case gone:
 				closed.Add(1)
-			case err == nil && strings.HasPrefix(line, "HTTP"):
+			case begun:
 				answered.Add(1)
 			}
-			time.Sleep(time.Until(began.Add(unreadFor)))
 		})
 	}
 	wait.Wait()
@@ -148,6 +132,29 @@ func (b *bench) unreadAt(address string) error {
 		err = fmt.Errorf("%d KiB were resident, the goal is %d", peak>>10, residentMax>>10)
 	}
 	return err
+}
+
+// readNothing sends a request, and reads no more of the answer than that it has begun. It stays until
+// that moment, and reports whether the answer has begun, or the broker has closed the connection before.
+func readNothing(method string, u *url.URL, until time.Time) (begun, closed bool) {
+	conn, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		return false, false
+	}
+	defer conn.Close()
+	_ = conn.(*net.TCPConn).SetReadBuffer(4096)
+	password := base64.StdEncoding.EncodeToString([]byte("guest:guest"))
+	fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Basic %s\r\nAccept-Encoding: identity\r\n\r\n",
+		method, u.RequestURI(), u.Host, password)
+	_ = conn.SetReadDeadline(until)
+	line, err := bufio.NewReaderSize(conn, 16).ReadString(' ')
+	time.Sleep(time.Until(until))
+	return err == nil && strings.HasPrefix(line, "HTTP"), err != nil && !os.IsTimeout(err)
+}
+
+// resetPeak sets the peak back to what is resident now.
+func (b *bench) resetPeak() error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", b.pid), []byte("5"), 0)
 }
 
 // peak is the most memory that the broker had resident since clear_refs, bytes.

@@ -7,7 +7,7 @@
 // folded; [Machine.Apply] folds a fact made earlier or elsewhere; [Machine.Snapshot] is the shortest list of facts
 // that leads to the present state. It has no clock, no dice and no disk: the salt of a password comes in the command.
 //
-// Those who ask (engine, doors) never touch the Machine. They read a [View], an immutable picture that the owner of
+// Those who ask (engine, authz, listeners) never touch the Machine. They read a [View], an immutable picture that the owner of
 // the Machine publishes after each batch, and that any number of goroutines may read.
 //
 // Promises:
@@ -18,7 +18,7 @@
 //   - Deleting a user or a virtual host takes every permission and limit of it along.
 //   - No fact, and nothing on disk, holds a password.
 //
-// Left to others: sockets and addresses (doors), which operation asks for which permission (engine), what is inside
+// Left to others: sockets and addresses (listeners), which operation needs which permission (authz), what is inside
 // a virtual host (vhost), policies (vhost).
 //
 // Begin with Command in command.go, then step.go and apply.go.

@@ -1,6 +1,6 @@
 // Package engine runs the machines: one runner per vhost stamps commands, steps them, appends what they
-// left to the node's journal, and lets effects go when what they depend on is safe. It asks access for
-// permission, in one place; it starts vhosts from the log and starts them anew when the log loses a write.
+// left to the node's journal, and lets effects go when what they depend on is safe. It asks authz for
+// permission; it starts vhosts from the log and starts them anew when the log loses a write.
 // It speaks no protocol: frontends attach to it.
 //
 // A runner has one owner at a time: its own goroutine, or whoever submits a small batch to a vhost that is

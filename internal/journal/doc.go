@@ -8,7 +8,7 @@
 //
 //   - What Sync reported safe survives a crash, whole and in order; what it did not may be cut, whole batches from the
 //     end of each log, never from the middle, and never something that was not written.
-//   - A place.Ref means the same bytes for as long as they are called live, wherever they lie by then.
+//   - A storage.Ref means the same bytes for as long as they are called live, wherever they lie by then.
 //   - Damage to what was safe is told from an unfinished tail: the first is a Fault, the second is cut and reported.
 //   - A full disk changes nothing and loses nothing; with the reserve it can still be drained.
 //   - Reclaim and Rewriting give nothing back that a checkpoint does not cover or that their caller calls live. Logs of

@@ -157,7 +157,7 @@ func (s *Analysis) meets(kind topology.ExchangeKind, b *topology.Binding, shape 
 		return perhaps
 	case kind == topology.Topic && b.RoutingKey == "#":
 		return always
-	case shape.kind == shapeAny:
+	case shape.kind == shapeAny, kind != topology.Direct && kind != topology.Topic:
 		return perhaps
 	case kind == topology.Direct && shape.kind == shapeExact:
 		if shape.text == b.RoutingKey {

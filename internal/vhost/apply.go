@@ -217,48 +217,6 @@ func (v *VHost) resumed(q *queueState, s queue.Seq, e *queue.Entry) {
 	v.schedule(q, s, q.messages.Entry(s))
 }
 
-// schedule sees to it that what e is due for is in the set: its chunk stands there with the earliest of its messages.
-func (v *VHost) schedule(q *queueState, s queue.Seq, e *queue.Entry) {
-	var side queue.Side
-	if e.State == queue.Waiting {
-		side = q.messages.Side(s)
-	}
-	if at := v.dueAt(q, e, &side); at != 0 {
-		if chunk, was, earlier := q.messages.Arm(s, at); earlier {
-			v.armed(q, chunk, was, at)
-		}
-	}
-}
-
-// armed puts a chunk into the set for another instant than it was there for, 0 for none.
-func (v *VHost) armed(q *queueState, chunk queue.Seq, was, at deadline.Instant) {
-	if was != 0 {
-		v.chunks.Remove(deadline.Entry{At: was, Owner: owner(q, ownMessages), Item: uint64(chunk)})
-	}
-	v.chunks.Add(deadline.Entry{At: at, Owner: owner(q, ownMessages), Item: uint64(chunk)})
-}
-
-// dueAt is when something happens to e by itself, 0 for never: it expires, or it has waited long enough.
-func (v *VHost) dueAt(q *queueState, e *queue.Entry, side *queue.Side) deadline.Instant {
-	switch e.State {
-	case queue.Ready:
-		if !q.settings.ExpiryHead {
-			return e.ExpireAt
-		}
-	case queue.Waiting:
-		if e.ExpireAt != 0 && e.ExpireAt < side.Until {
-			return e.ExpireAt
-		}
-		return side.Until
-	}
-	return 0
-}
-
-// disarmed hears of a chunk with a deadline that is no more.
-func (v *VHost) disarmed(m *queue.Messages, chunk queue.Seq, at deadline.Instant) {
-	v.chunks.Remove(deadline.Entry{At: at, Owner: ownerOf(fact.QueueID(m.ID()), ownMessages), Item: uint64(chunk)})
-}
-
 // endOne forgets a copy.
 func (v *VHost) endOne(q *queueState, s queue.Seq, cause fact.Cause) {
 	q.messages.Touch()

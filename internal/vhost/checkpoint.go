@@ -50,9 +50,9 @@ func (v *VHost) FreezeLater(n int) (later bool) {
 	return v.freeDeleted(n) || later
 }
 
-// Freeze begins a checkpoint of the durable state as it is now: all batches so far, the one in the making included.
-// There must be none in the making, and none of which Stored has not told. While v is Ruling it is better to wait: what
-// has changed is in force on all queues then, without a fact that says so.
+// Freeze begins a checkpoint of the durable state as it is now: all batches so far, the open batch included.
+// No other checkpoint may be under way, nor one that Stored was not called for. While v is Ruling it is better to wait:
+// afterwards the change applies to all queues, and no fact has to say so.
 func (v *VHost) Freeze(newest storage.Index) {
 	v.endRuling()
 	for v.FreezeLater(math.MaxInt) {

@@ -3,7 +3,7 @@
 //
 // Six words carry it. A command is what somebody asks for. A stamp is all that a decision may know of the
 // world outside: time, the index of the batch to be, fresh random bits. A fact is what is true from now on;
-// an effect is what a door shall do about it. A hop is one dead letter's way from its queue through an
+// an effect is what a frontend is to do about it. A hop is one dead letter's way from its queue through an
 // exchange into others. A tick is the command by which time passes.
 //
 //	command + stamp ──Step──▶ facts ──Apply──▶ state
@@ -20,10 +20,10 @@
 //
 // Invariants, which the simulation checks after every step:
 //   - the books balance: made = settled + ready + unacked + gone, per cause (Books);
-//   - a replay of the log equals the durable projection of the live state (Snapshot);
+//   - a replay of the log equals the durable projection of the live state (Projection);
 //   - a dead letter leaves its queue in the same batch in which it arrives in every target;
 //   - no effect that reveals a durable fact has an After before that fact's batch;
 //   - nobody is handed more than their prefetch, nothing after its expiry, nothing early.
 //
-// A VHost has one owner at a time and starts no goroutine. Begin reading at Step and Apply.
+// A VHost has one owner at a time and starts no goroutine. Begin reading at Step and Fold.
 package vhost

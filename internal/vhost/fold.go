@@ -8,7 +8,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// Fold applies a batch of the vhost's log, or a snapshot with index 0, made by this or an earlier version.
+// Fold applies a batch of the vhost's log, or a checkpoint with index 0, made by this or an earlier version.
 // An error says that the data is not what was written: the vhost must not be used.
 func (v *VHost) Fold(index storage.Index, batch []byte) error {
 	v.unresolved = index == 0 // a checkpoint

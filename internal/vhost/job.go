@@ -98,8 +98,8 @@ func (s JobState) String() string {
 // active reports whether time makes the job go on.
 func (s JobState) active() bool { return s == JobRunning || s == JobWatching }
 
-// ended reports whether it never will.
-func (s JobState) ended() bool { return s >= JobDone }
+// Ended reports whether it never will.
+func (s JobState) Ended() bool { return s >= JobDone }
 
 // SkipReason is why a job leaves a letter where it is.
 type SkipReason uint8
@@ -209,7 +209,7 @@ func (x *jobs) find(id fact.JobID) *job {
 // open counts the jobs that have not ended, and those of them that are a user's.
 func (x *jobs) open(user string) (all, own int) {
 	for _, j := range x.all {
-		if j.State.ended() {
+		if j.State.Ended() {
 			continue
 		}
 		if all++; j.User == user {

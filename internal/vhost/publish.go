@@ -398,13 +398,6 @@ func (q *queueState) refusesMore(n, octets int64, letter bool) bool {
 	return !q.settings.Overflow.DropsHead() && !(q.quorum && letter) && q.overWith(q.settings, queue.Held, n, octets)
 }
 
-// overWith reports whether q has more than it may with n messages more, of so many octets of bodies together; held is
-// as for counted.
-func (q *queueState) overWith(set *Settings, held queue.State, n, octets int64) bool {
-	return set.MaxLength >= 0 && int64(q.counted(held))+n > set.MaxLength ||
-		set.MaxLengthBytes >= 0 && q.countedBytes(held)+octets > set.MaxLengthBytes
-}
-
 // counted is how many messages a limit looks at: what is ready or waiting, and, where the others do not have to go
 // for them, the held dead letters. Source: docs/compat/expiry-and-limits.md#6; ours, decision 8.
 func (q *queueState) counted(held queue.State) int {
@@ -472,23 +465,6 @@ func (q *queueState) priorityOf(m *message) uint8 {
 		return quorumPriority
 	}
 	return m.priority
-}
-
-// deadlineOf is the instant at which m expires in q: the lesser of both TTLs counts, from now or from when it may be
-// delivered. What was a dead letter too often has none, and none at all where queues' TTLs are not for dead letters.
-// Source: RabbitMQ ttl; docs/compat/dead-lettering.md#15.
-func (s *step) deadlineOf(q *queueState, m *message) deadline.Instant {
-	if h := m.history; h != nil && (!s.options.TTLInDLQ || s.options.HopsMax > 0 && h.Total() >= s.options.HopsMax) {
-		return 0
-	}
-	ttl := q.settings.TTL
-	if m.ttl >= 0 && (ttl < 0 || m.ttl < ttl) {
-		ttl = m.ttl
-	}
-	if ttl < 0 {
-		return 0
-	}
-	return max(s.From, m.until) + deadline.Instant(ttl)
 }
 
 // recordOf names m's record where a copy can refer to it, storing it first if need be. A durable copy takes no record

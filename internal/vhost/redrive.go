@@ -80,7 +80,7 @@ func (p *Progress) bound(m *queue.Messages, newest bool) {
 // forgetOldest makes room for a job.
 func (s *step) forgetOldest() bool {
 	for _, j := range s.jobs.all {
-		if j.State.ended() {
+		if j.State.Ended() {
 			s.emit(&fact.Fact{Kind: fact.JobForgotten, Durable: true, N: uint64(j.ID)})
 			return true
 		}
@@ -95,7 +95,7 @@ func (s *step) changeRedrive(ch *channel, c *Command) *amqp.Error {
 	if j == nil {
 		return amqp.NotFound("no redrive %d in vhost '%s'", x.Job, s.name)
 	}
-	if j.State.ended() != (x.Action == JobForget) {
+	if j.State.Ended() != (x.Action == JobForget) {
 		return amqp.PreconditionFailed("redrive %d is %s", j.ID, j.State)
 	}
 	p := j.Progress
@@ -137,7 +137,7 @@ func (s *step) changeRedrive(ch *channel, c *Command) *amqp.Error {
 func (s *step) progress(j *job, p *Progress) {
 	p.CameBack += j.back
 	j.back = 0
-	if p.State.ended() && !j.State.ended() {
+	if p.State.Ended() && !j.State.Ended() {
 		s.traffic.Redrives.Took.note(int64(p.Ended) - int64(p.Begun))
 	}
 	bounds := p.Bounds

@@ -212,7 +212,7 @@ func (s *API) changeJob(r *web.Request, c vhost.JobChange) (web.Answer, error) {
 	if err := r.Allowed(r.PathValue("vhost"), may); err != nil {
 		return web.Answer{}, err
 	}
-	if ended := j.State == vhost.JobDone || j.State == vhost.JobCancelled || j.State == vhost.JobFailed; ended != (c.Action == vhost.JobForget) {
+	if j.State.Ended() != (c.Action == vhost.JobForget) {
 		return web.Answer{}, &api.Error{Status: http.StatusConflict, Kind: "conflict", Reason: "redrive " + r.PathValue("job") + " is " + j.State.String()}
 	}
 	c.Job, c.Note = j.ID, r.Caller.Name()

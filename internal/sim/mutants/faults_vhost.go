@@ -55,7 +55,7 @@ func faultsOfVHost() []fault {
 		{ // keeps the deadlines of single messages out of the set
 			name: "vhost: forget an expiry",
 			edits: []edit{{
-				file: vhostDir + "apply.go",
+				file: vhostDir + "expire.go",
 				at: `	case queue.Ready:
 		if !q.settings.ExpiryHead`,
 				after: ` && !v.planted(FAULT)`,
@@ -105,7 +105,7 @@ func faultsOfVHost() []fault {
 		{ // lets queues grow beyond their length
 			name: "vhost: keep what is too much",
 			edits: []edit{{
-				file:  vhostDir + "expire.go",
+				file:  vhostDir + "length.go",
 				at:    `if !set.Overflow.DropsHead() || s.putsOff(q, fact.MaxLen)`,
 				after: ` || s.planted(FAULT)`,
 			}},
@@ -240,7 +240,7 @@ func faultsOfVHost() []fault {
 		{ // beyond its bytes
 			name: "vhost: let the shelf grow",
 			edits: []edit{{
-				file:    vhostDir + "expire.go",
+				file:    vhostDir + "length.go",
 				at:      ` || q.excess != 0 {`,
 				instead: ` || q.excess != 0 || q == s.lost && s.planted(FAULT) {`,
 			}},
@@ -317,7 +317,7 @@ func faultsOfVHost() []fault {
 		{
 			name: "vhost: let wait for ever",
 			edits: []edit{{
-				file: vhostDir + "apply.go",
+				file: vhostDir + "expire.go",
 				at: `	case queue.Waiting:
 `,
 				after: `		if v.planted(FAULT) {
@@ -344,7 +344,7 @@ func faultsOfVHost() []fault {
 		{ // of those who had messages
 			name: "vhost: forget that a crash is a failure",
 			edits: []edit{{
-				file:    vhostDir + "expire.go",
+				file:    vhostDir + "tick.go",
 				at:      `s.returnOne(q, seq, true)`,
 				instead: `s.returnOne(q, seq, !s.planted(FAULT))`,
 			}},
@@ -393,7 +393,7 @@ func faultsOfVHost() []fault {
 		{ // before they are due
 			name: "vhost: fire early",
 			edits: []edit{{
-				file: vhostDir + "apply.go",
+				file: vhostDir + "expire.go",
 				at:   `		if e.ExpireAt != 0 && e.ExpireAt < side.Until {`,
 				before: `		if v.planted(FAULT) && q.schedule != nil {
 			return side.Until - 20

@@ -26,8 +26,10 @@ const (
 	// The share of one user is a part of it, but not less than userLeast.
 	usersWork = 2 * roundWork
 	userLeast = 512 << 10
-	// turnsWork is after how much work a round goes on with no more sessions of the queue.
-	turnsWork = 1 << 20
+	// turnsWork is after how much work a round goes on with no more sessions of the queue, restRounds in which rounds the
+	// queue has a turn whatever else is decided.
+	turnsWork  = 1 << 20
+	restRounds = 8
 	// commandWork is what a command counts for beside the facts and effects that it leads to; definedWork is
 	// one that names something and may have arguments.
 	commandWork = 256
@@ -144,6 +146,14 @@ func (o *rota) next() *Session {
 	return s
 }
 
+// rests reports whether the queue has no turn in this round: something was decided in it, and all who wait have used up
+// their share of it. So a round has one costly command of a user, not two. Now and then the queue has a turn all the
+// same.
+func (o *rota) rests() bool {
+	return o.made > 0 && o.rounds%restRounds != 0 &&
+		!slices.ContainsFunc(o.waiting, func(a *account) bool { return !o.isOver(a) })
+}
+
 // end forgets everybody: the vhost has stopped.
 func (o *rota) end() {
 	o.accounts, o.waiting, o.queued, o.left = nil, nil, 0, 0
@@ -204,7 +214,7 @@ func workOf(c *vhost.Command) int {
 // nextTurns goes on with the first sessions of the queue.
 func (r *runner) nextTurns() {
 	o := &r.rota
-	for before := o.made; o.left > 0 && o.made-before < turnsWork; {
+	for before := o.made; o.left > 0 && o.made-before < turnsWork && !o.rests(); {
 		s := o.next()
 		if !s.closed {
 			r.grant(s)

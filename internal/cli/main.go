@@ -28,12 +28,13 @@ func Tools() []string {
 // The result is the exit code: 0, or of sysexits 64 usage, 65 bad data or object not found, 67 no such user, 69
 // broker unavailable or refusing, 70 internal or already there, 75 timed out. Source: RabbitMQ cli#exit-codes.
 func Main(argv0 string, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
-	c := &command.Call{Stdin: stdin, Stdout: stdout, Stderr: stderr, Env: env, Windows: runtime.GOOS == "windows", Commands: commands()}
+	c := &command.Call{Stdin: stdin, Data: stdout, Env: env, Windows: runtime.GOOS == "windows", Commands: commands()}
+	c.Stdout, c.Stderr = output.TerminalSafe{Writer: stdout}, output.TerminalSafe{Writer: stderr}
 	c.DataDirs = []string{"bartleby-data", "/var/lib/bartleby"}
 	c.Program, c.Tool = programOf(argv0)
 	if c.Program == "rabbitmqadmin" {
 		connect := func(t rabbitmqadmin.Target) (*api.Client, error) { return connectTo(c, t) }
-		return rabbitmqadmin.Program{Stdin: c.Stdin, Stdout: c.Stdout, Env: c.Env, Connect: connect}.Run(args)
+		return rabbitmqadmin.Program{Stdin: c.Stdin, Stdout: c.Stdout, JSON: output.JSONSafe{Writer: stdout}, Env: c.Env, Connect: connect}.Run(args)
 	}
 	err := run(c, args)
 	if err == nil {
@@ -44,7 +45,7 @@ func Main(argv0 string, args []string, stdin io.Reader, stdout, stderr io.Writer
 		f = &command.Failure{Code: command.ExitSoftware, Text: "Error:\n" + err.Error()}
 	}
 	if f.Text != "" {
-		fmt.Fprintln(stderr, f.Text)
+		fmt.Fprintln(c.Stderr, f.Text)
 	}
 	return f.Code
 }
@@ -132,7 +133,7 @@ func run(c *command.Call, args []string) error {
 		return err
 	}
 	if strings.HasPrefix(c.Formatter(), "json") {
-		c.Stdout = output.JSONSafe{Writer: c.Stdout}
+		c.Stdout = output.JSONSafe{Writer: c.Data}
 	}
 	if words.On("dry-run") && !cmd.Takes("dry-run") { // as RabbitMQ's tools: the words were checked
 		return nil

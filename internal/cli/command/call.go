@@ -29,7 +29,8 @@ type Call struct {
 	kept     string   // the file that said where the broker is, "" if none did
 
 	Stdin          io.Reader
-	Stdout, Stderr io.Writer
+	Stdout, Stderr io.Writer // that escape what controls a terminal
+	Data           io.Writer // standard output as it is, for files that are written to it
 	Env            func(string) string
 }
 

@@ -32,6 +32,11 @@ func (c *Call) Quiet() bool { return c.Options.On("quiet") || c.Options.On("sile
 // Banner says what is being done, unless nobody wants to know.
 func (c *Call) Banner(format string, args ...any) {
 	if !c.Quiet() {
+		for i, arg := range args {
+			if name, ok := arg.(string); ok {
+				args[i] = output.Escape(name)
+			}
+		}
 		fmt.Fprintf(c.Stdout, format+"\n", args...)
 	}
 }
@@ -78,7 +83,7 @@ func (c *Call) ShowRaw(raw json.RawMessage) error {
 	if err := json.Compact(&b, raw); err != nil {
 		return err
 	}
-	fmt.Fprintln(c.Stdout, b.String())
+	fmt.Fprintln(output.JSONSafe{Writer: c.Data}, b.String())
 	return nil
 }
 
@@ -88,6 +93,6 @@ func (c *Call) ShowJSON(v any) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Stdout, "%s\n", b)
+	fmt.Fprintf(output.JSONSafe{Writer: c.Data}, "%s\n", b)
 	return nil
 }

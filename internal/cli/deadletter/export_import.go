@@ -48,7 +48,7 @@ func exportDLQ(c *command.Call) error {
 	}
 	path := api.Path("x", "letters", c.VHost(), "export") + "?" + query.Encode()
 	if c.Args[0] == "-" {
-		_, err := writeExport(c, c.Stdout, path)
+		_, err := writeExport(c, c.Data, path)
 		return noMessages(c, err, queue)
 	}
 	c.Banner("Exporting dead letters of vhost '%s' to %s ...", c.VHost(), c.Args[0])

@@ -49,7 +49,7 @@ func backup(c *command.Call) error {
 // backupTar writes a tar file, which has its name when it is complete; "-" is standard output.
 func backupTar(c *command.Call, file string) error {
 	if file == "-" {
-		b, err := takeTar(c, c.Stdout)
+		b, err := takeTar(c, c.Data)
 		if err != nil {
 			return err
 		}

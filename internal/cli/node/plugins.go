@@ -16,7 +16,7 @@ func setPlugins(c *command.Call) error {
 	if err := unknownPlugins(c); err != nil {
 		return err
 	}
-	c.Banner("Enabling plugins on node %s:\n%s", c.Node, strings.Join(c.Args, "\n"))
+	bannerOfPlugins(c, "Enabling")
 	return c.Done("Plugin configuration unchanged: these are built in, and stay enabled with the others.", nil)
 }
 
@@ -81,7 +81,7 @@ func enablePlugins(c *command.Call) error {
 	if err := unknownPlugins(c); err != nil {
 		return err
 	}
-	c.Banner("Enabling plugins on node %s:\n%s", c.Node, strings.Join(c.Args, "\n"))
+	bannerOfPlugins(c, "Enabling")
 	return c.Done("Plugin configuration unchanged.", nil)
 }
 
@@ -89,7 +89,7 @@ func disablePlugins(c *command.Call) error {
 	if err := unknownPlugins(c); err != nil {
 		return err
 	}
-	c.Banner("Disabling plugins on node %s:\n%s", c.Node, strings.Join(c.Args, "\n"))
+	bannerOfPlugins(c, "Disabling")
 	return c.Done("Plugin configuration unchanged: these are built in and stay enabled.", nil)
 }
 
@@ -114,4 +114,12 @@ func pluginsEnabled(c *command.Call) error {
 		return c.Done(fmt.Sprintf("Plugin %s is enabled on node %s", c.Args[0], c.Node), nil)
 	}
 	return c.Done(fmt.Sprintf("Plugins %s are enabled on node %s", strings.Join(c.Args, ", "), c.Node), nil)
+}
+
+// bannerOfPlugins says what is done with the plugins that were typed, each on a line.
+func bannerOfPlugins(c *command.Call, doing string) {
+	c.Banner("%s plugins on node %s:", doing, c.Node)
+	for _, name := range c.Args {
+		c.Banner("%s", name)
+	}
 }

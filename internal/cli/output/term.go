@@ -30,7 +30,7 @@ func Text(v Cell) string {
 	default:
 		s = string(v)
 	}
-	return escapeControl(s)
+	return Escape(s)
 }
 
 // Controls reports whether a terminal might do something with r but show it: end a line, change its colours, or turn
@@ -39,7 +39,8 @@ func Controls(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
-func escapeControl(s string) string {
+// Escape shows what would control a terminal, or break a line, in octal.
+func Escape(s string) string {
 	if strings.IndexFunc(s, Controls) < 0 {
 		return s
 	}
@@ -52,6 +53,28 @@ func escapeControl(s string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// TerminalSafe writes text on, with what controls a terminal escaped: all but the ends of lines and tabs, which are the
+// writer's own. Names are escaped with Escape before they are written.
+type TerminalSafe struct{ io.Writer }
+
+// Write implements io.Writer. It is given whole characters.
+func (w TerminalSafe) Write(p []byte) (int, error) {
+	own := func(r rune) bool { return r == '\n' || r == '\t' }
+	if utf8.Valid(p) && bytes.IndexFunc(p, func(r rune) bool { return Controls(r) && !own(r) }) < 0 {
+		return w.Writer.Write(p)
+	}
+	var safe strings.Builder
+	for _, r := range string(p) { // half a character becomes one that says so
+		if own(r) {
+			safe.WriteRune(r)
+			continue
+		}
+		safe.WriteString(Escape(string(r)))
+	}
+	_, err := io.WriteString(w.Writer, safe.String())
+	return len(p), err
 }
 
 // JSONSafe writes JSON on, with what controls a terminal escaped: outside of strings JSON has none of it but the end of

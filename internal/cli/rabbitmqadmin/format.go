@@ -95,14 +95,14 @@ type flat map[string]string
 func (a *admin) print(found rawJSON, columns []string, l *adminList) error {
 	switch a.or("format", "table") {
 	case "raw_json":
-		fmt.Fprintf(a.Stdout, "%s\n", found)
+		fmt.Fprintf(a.JSON, "%s\n", found)
 		return nil
 	case "pretty_json":
 		var b bytes.Buffer
 		if err := json.Indent(&b, found, "", "  "); err != nil {
 			return err
 		}
-		fmt.Fprintln(a.Stdout, b.String())
+		fmt.Fprintln(a.JSON, b.String())
 		return nil
 	}
 	depth, err := strconv.Atoi(a.or("depth", "1"))
@@ -125,7 +125,7 @@ func (a *admin) print(found rawJSON, columns []string, l *adminList) error {
 	if len(columns) == 0 {
 		columns = allColumns(rows)
 	}
-	a.printRows(columns, rows)
+	a.printRows(shownRows(columns, rows))
 	return nil
 }
 
@@ -212,6 +212,23 @@ func allColumns(rows []flat) []string {
 		return strings.Compare(a, b)
 	})
 	return columns
+}
+
+// shownRows are the rows with what controls a terminal escaped, as bartleby ctl does in tables: names are whatever users
+// of the broker have chosen.
+func shownRows(columns []string, rows []flat) ([]string, []flat) {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = output.Escape(c)
+	}
+	shown := make([]flat, len(rows))
+	for i, r := range rows {
+		shown[i] = flat{}
+		for name, v := range r {
+			shown[i][output.Escape(name)] = output.Escape(v)
+		}
+	}
+	return names, shown
 }
 
 func (a *admin) printRows(columns []string, rows []flat) {

@@ -24,7 +24,8 @@ import (
 // Program is what a run needs of the process.
 type Program struct {
 	Stdin  io.Reader
-	Stdout io.Writer
+	Stdout io.Writer // that escapes what controls a terminal
+	JSON   io.Writer // the same for JSON
 	Env    func(string) string
 	// Connect returns a client of the broker at an address, with the trust and the login that are given.
 	Connect func(Target) (*api.Client, error)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/cli/command"
 	"github.com/bartleby-mq/bartleby/internal/cli/jsonfile"
+	"github.com/bartleby-mq/bartleby/internal/cli/output"
 )
 
 // definitionsPatience is as long as an import may take, unless --timeout says otherwise.
@@ -46,7 +47,7 @@ func exportDefinitions(c *command.Call) error {
 	}
 	b.WriteByte('\n')
 	if path == "-" {
-		_, err := c.Stdout.Write(b.Bytes())
+		_, err := output.JSONSafe{Writer: c.Data}.Write(b.Bytes())
 		return err
 	}
 	if err := jsonfile.Replace(path, b.Bytes()); err != nil {

@@ -12,8 +12,12 @@ import (
 	"strings"
 )
 
-// answerBytesMax bounds what the client takes from a broker: a hundred thousand queues are some 100 MiB.
-const answerBytesMax = 512 << 20
+// answerBytesMax bounds what the client takes from a broker as one answer: a hundred thousand queues are some 100 MiB.
+// Backups and exports are streamed, and have no bound. errorBytesMax bounds what it takes of an error.
+const (
+	answerBytesMax = 128 << 20
+	errorBytesMax  = 1 << 20
+)
 
 // Error is the body of every answer that is not a success. A Client returns it as error, with the status.
 // Source: RabbitMQ management API, errors.
@@ -153,16 +157,33 @@ func (c *Client) ask(ctx context.Context, method, path string, in any) (*http.Re
 	return response, nil
 }
 
-// readAnswer takes an answer whole.
+// Text reads what is at the path of the segments as it is.
+func (c *Client) Text(ctx context.Context, segments ...string) ([]byte, error) {
+	path := Path(segments...)
+	response, err := c.ask(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	return readAnswer(response, http.MethodGet, path)
+}
+
+// readAnswer takes an answer whole; of an error, the beginning.
 func readAnswer(response *http.Response, method, path string) ([]byte, error) {
+	if response.StatusCode/100 != 2 {
+		answer, err := io.ReadAll(io.LimitReader(response.Body, errorBytesMax))
+		if err != nil {
+			return nil, fmt.Errorf("api: %s %s: %w", method, path, err)
+		}
+		return nil, readError(response.StatusCode, answer)
+	}
 	answer, err := io.ReadAll(io.LimitReader(response.Body, answerBytesMax+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("api: %s %s: %w", method, path, err)
 	case len(answer) > answerBytesMax:
-		return nil, fmt.Errorf("api: %s %s: the response has more than %d bytes", method, path, answerBytesMax)
-	case response.StatusCode/100 != 2:
-		return nil, readError(response.StatusCode, answer)
+		return nil, fmt.Errorf("api: %s %s: the response has more than %d MiB: request fewer columns, or pages",
+			method, path, answerBytesMax>>20)
 	}
 	return answer, nil
 }

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"strings"
@@ -13,8 +12,7 @@ import (
 // environment shows the configuration in force: lines of 'key = value  # source', as a file of configuration has them.
 func environment(c *command.Call) error {
 	c.Banner("Application environment of node %s ...", c.Node)
-	var text bytes.Buffer
-	_, err := c.Client.Copy(c.Ctx, &text, "config", "effective")
+	text, err := c.Client.Text(c.Ctx, "config", "effective")
 	if command.Status(err) == http.StatusNotFound {
 		return command.Failf(command.ExitUnavailable, "this broker does not provide its configuration")
 	}
@@ -22,11 +20,11 @@ func environment(c *command.Call) error {
 		return err
 	}
 	if !c.Machine() {
-		fmt.Fprintln(c.Stdout, strings.TrimSuffix(text.String(), "\n"))
+		fmt.Fprintln(c.Stdout, strings.TrimSuffix(string(text), "\n"))
 		return nil
 	}
 	var rows [][]output.Cell
-	for line := range strings.Lines(text.String()) {
+	for line := range strings.Lines(string(text)) {
 		key, value, ok := strings.Cut(line, "=")
 		if !ok || strings.HasPrefix(line, "#") {
 			continue

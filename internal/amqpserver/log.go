@@ -14,11 +14,21 @@ import (
 
 // The lines of the log, in the words that its readers look for. Source: RabbitMQ logging, connection lifecycle events.
 
+// similar says what a line about a connection is counted as, see package logging: the address, or user and address,
+// make it another one. Clients that connect again and again do not fill the log.
+func (c *conn) similar(what string) slog.Attr {
+	p := c.picture()
+	if p.User != "" {
+		what += " of user '" + p.User + "'"
+	}
+	return slog.String("similar", what+" from "+p.PeerHost)
+}
+
 // logAccepted tells of a connection once it has said something: a port that is probed is not worth a line.
 func (c *conn) logAccepted() {
 	if !c.accepted {
 		c.accepted = true
-		c.log.Info("accepting AMQP connection " + c.name)
+		c.log.Info("accepting AMQP connection "+c.name, c.similar("accepting AMQP connections"))
 	}
 }
 
@@ -29,7 +39,8 @@ func (c *conn) logOpened() {
 	if p.UserProvidedName != "" {
 		name += " - " + p.UserProvidedName
 	}
-	c.log.Info(fmt.Sprintf("connection %s: user '%s' authenticated and granted access to vhost '%s'", name, p.User, p.VHost))
+	c.log.Info(fmt.Sprintf("connection %s: user '%s' authenticated and granted access to vhost '%s'", name, p.User, p.VHost),
+		c.similar("connections authenticated"))
 }
 
 // logEnd says why the connection closes. It comes before the state changes.
@@ -38,7 +49,7 @@ func (c *conn) logEnd(reason error) {
 	var login *loginRefused
 	switch {
 	case errors.Is(reason, errClosedByClient):
-		c.log.Info(fmt.Sprintf("closing AMQP connection (%s)", c.whose("")))
+		c.log.Info(fmt.Sprintf("closing AMQP connection (%s)", c.whose("")), c.similar("closing AMQP connections"))
 	case errors.As(reason, &login):
 		c.log.Error(fmt.Sprintf("Error on AMQP connection %s (%s):\n%s", c.pid(), c.whose("state"), login))
 	case errors.As(reason, &refusal):
@@ -53,7 +64,8 @@ func (c *conn) logEnd(reason error) {
 	case !c.accepted && errors.Is(reason, errLost):
 		c.log.Debug("connection " + c.name + " closed before it sent anything")
 	default:
-		c.log.Warn(fmt.Sprintf("closing AMQP connection %s (%s):\n%v", c.pid(), c.whose(""), reason))
+		c.log.Warn(fmt.Sprintf("closing AMQP connection %s (%s):\n%v", c.pid(), c.whose(""), reason),
+			c.similar("closing AMQP connections unexpectedly"))
 	}
 }
 

@@ -49,6 +49,47 @@ func (l lines) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
+// kinds counts lines about connections by what they are counted as.
+type kinds struct {
+	lines
+	of map[string]int
+}
+
+func (k kinds) WithAttrs([]slog.Attr) slog.Handler { return k }
+func (k kinds) Handle(ctx context.Context, r slog.Record) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "similar" {
+			k.of[a.Value.String()]++
+		}
+		return true
+	})
+	return nil
+}
+
+func TestLinesAboutConnectionsAreSimilar(t *testing.T) {
+	// If this fails, a user who connects again and again fills the log, for no two of its lines are counted as one.
+	t.Parallel()
+	log := kinds{newLines(), map[string]int{}}
+	inBubble(t, func(o *Options) { o.Log = slog.New(log) }, func(b *bed) {
+		for range 3 {
+			b.open(0).Conn.Close()
+			synctest.Wait()
+		}
+		log.mu.Lock()
+		defer log.mu.Unlock()
+		if len(log.of) != 3 {
+			t.Errorf("lines are counted as %v", log.of)
+		}
+		for kind, n := range log.of {
+			if n != 3 || !strings.Contains(kind, " from ") || strings.Contains(kind, "->") {
+				t.Errorf("%d lines are counted as %q", n, kind)
+			}
+		}
+	})
+}
+
 func (l lines) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,10 +11,11 @@ import (
 // A line with the same text may be written so often within so long; of more, the number is told afterwards. What
 // happens to each of a million messages must not be a million lines.
 const (
-	sameLines   = 20
-	sameWithin  = 10 * time.Second
-	textsMost   = 256 // that are counted; further ones are written without counting
-	countedFrom = slog.LevelWarn
+	sameLines    = 20
+	similarLines = 100 // the same of lines that are similar: a program with many connections has one line for each
+	sameWithin   = 10 * time.Second
+	textsMost    = 256 // that are counted; further ones are written without counting
+	countedFrom  = slog.LevelWarn
 )
 
 // flood counts lines with the same text.
@@ -29,6 +30,8 @@ type flood struct {
 type sameText struct {
 	text, category string
 	level          slog.Level
+	most           int  // that are written
+	counted        bool // it is one of those that are counted at all
 }
 
 // surplus is how many lines with a text were not written.
@@ -39,7 +42,7 @@ type surplus struct {
 
 // passes counts a line, and reports whether it is to be written. It tells of what was not, when its time is over.
 func (f *flood) passes(t sameText, now time.Time) (ok bool, over []surplus) {
-	if t.level < countedFrom {
+	if !t.counted {
 		return true, nil
 	}
 	f.mu.Lock()
@@ -52,7 +55,7 @@ func (f *flood) passes(t sameText, now time.Time) (ok bool, over []surplus) {
 		return true, over
 	}
 	f.mu.texts[t] = n + 1
-	return n < sameLines, over
+	return n < t.most, over
 }
 
 // end tells of what was not written.
@@ -65,8 +68,8 @@ func (f *flood) end() []surplus {
 // reset begins anew. mu is held.
 func (f *flood) reset(now time.Time) (over []surplus) {
 	for t, n := range f.mu.texts {
-		if n > sameLines {
-			over = append(over, surplus{t, n - sameLines})
+		if n > t.most {
+			over = append(over, surplus{t, n - t.most})
 		}
 	}
 	slices.SortFunc(over, func(a, b surplus) int { return strings.Compare(a.text, b.text) })

@@ -7,7 +7,7 @@
 //
 // Invariants:
 //   - No line is held back; who logs waits for the operating system.
-//   - Of warnings and errors with the same text a few are written, then their number.
+//   - Of warnings and errors with the same text, and of similar lines, a few are written, then their number.
 package logging
 
 import (
@@ -27,6 +27,10 @@ import (
 
 // Category is the attribute that says what a line is about.
 const Category = "category"
+
+// Similar is the attribute that says what a line is counted as, instead of as its text: lines with the same value are
+// similar, and of those a few are written, whatever their level is. It is not written.
+const Similar = "similar"
 
 // Categories that have levels of their own. Source: RabbitMQ logging, categories.
 var Categories = []string{"connection", "channel", "queue", "mirroring", "federation", "upgrade", "user", "ra", "default"}
@@ -240,16 +244,23 @@ func (h *handler) Handle(_ context.Context, r slog.Record) error {
 		l.at = h.book.now()
 	}
 	l.attrs = slices.Clip(l.attrs)
+	same := sameText{text: l.text, most: sameLines, counted: l.level >= countedFrom}
 	r.Attrs(func(a slog.Attr) bool {
-		if a.Key == Category && h.group == "" {
+		switch {
+		case h.group != "":
+		case a.Key == Category:
 			l.category = a.Value.String()
+			return true
+		case a.Key == Similar:
+			same = sameText{text: a.Value.String(), most: similarLines, counted: true}
 			return true
 		}
 		a.Key = h.group + a.Key
 		l.attrs = append(l.attrs, a)
 		return true
 	})
-	ok, over := h.book.flood.passes(sameText{l.text, l.category, l.level}, h.book.now())
+	same.category, same.level = l.category, l.level
+	ok, over := h.book.flood.passes(same, h.book.now())
 	h.book.tellOver(over)
 	if ok {
 		h.book.write(&l)

@@ -157,6 +157,30 @@ func TestSameLines(t *testing.T) {
 	}
 }
 
+func TestSimilarLines(t *testing.T) {
+	// If this fails, clients that connect again and again fill the log, or the first lines of others, or of the next ten
+	// seconds, are lost.
+	t.Parallel()
+	b, console := open(t, Options{})
+	now := time.Unix(1000, 0)
+	b.now = func() time.Time { return now }
+	log := b.Logger().With("category", "connection")
+	for i := range 1000 {
+		log.Info(fmt.Sprintf("accepting %d from busy", i), Similar, "accepting from busy")
+	}
+	log.Info("accepting 1 from other", Similar, "accepting from other")
+	log.Warn("accepting 1 at another level", Similar, "accepting from busy")
+	count := func(text string) int { return strings.Count(console.String(), text) }
+	if busy, other := count("from busy"), count("1 from other\n")+count("another level\n"); busy != similarLines || other != 2 {
+		t.Errorf("%d similar lines, %d others", busy, other)
+	}
+	now = now.Add(sameWithin)
+	log.Info("accepting again", Similar, "accepting from busy")
+	if count("similar messages not logged: accepting from busy lines=900 within=10s\n") != 1 || count("accepting again\n") != 1 {
+		t.Errorf("after a while:\n%s", console.String()[console.Len()-300:])
+	}
+}
+
 func TestFileThatIsMovedAway(t *testing.T) {
 	// If this fails, lines go into a file that logrotate has moved away, until somebody sends a signal; or asking for a
 	// rotation where none is set up empties the log.

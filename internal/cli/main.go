@@ -34,7 +34,9 @@ func Main(argv0 string, args []string, stdin io.Reader, stdout, stderr io.Writer
 	c.Program, c.Tool = programOf(argv0)
 	if c.Program == "rabbitmqadmin" {
 		connect := func(t rabbitmqadmin.Target) (*api.Client, error) { return connectTo(c, t) }
-		return rabbitmqadmin.Program{Stdin: c.Stdin, Stdout: c.Stdout, JSON: output.JSONSafe{Writer: stdout}, Env: c.Env, Connect: connect}.Run(args)
+		p := rabbitmqadmin.Program{Stdin: c.Stdin, Stdout: c.Stdout, JSON: output.JSONSafe{Writer: stdout}, Env: c.Env}
+		p.Connect = connect
+		return p.Run(args)
 	}
 	err := run(c, args)
 	if err == nil {

@@ -76,8 +76,9 @@ type stamp struct {
 	size int64
 }
 
-// OpenCertificates reads the files. The private key signs within the bound of signing, if that is not nil. Changed is called after each later reading that a change of the files led to, with
-// the error if they could not be used; it may be nil.
+// OpenCertificates reads the files. The private key signs within the bound of signing, if that is not nil. Changed is
+// called after each later reading that a change of the files led to, with the error if they could not be used; it may
+// be nil.
 func OpenCertificates(o TLS, signing *Signing, changed func(error)) (*Certificates, error) {
 	if changed == nil {
 		changed = func(error) {}

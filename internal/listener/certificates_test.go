@@ -139,7 +139,8 @@ func TestFilesThatDoNotAnswer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	_, cert, key := issue(t, nil, "there", false)
-	s, err := OpenCertificates(TLS{CertFile: write(t, dir, "cert", cert), KeyFile: write(t, dir, "key", key), Depth: -1}, nil, nil)
+	files := TLS{CertFile: write(t, dir, "cert", cert), KeyFile: write(t, dir, "key", key), Depth: -1}
+	s, err := OpenCertificates(files, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

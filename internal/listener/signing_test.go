@@ -78,7 +78,8 @@ func TestBoundedKeysServeAllHandshakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
-		if _, err := shake(t, s, &tls.Config{InsecureSkipVerify: true, MinVersion: version, MaxVersion: version}); err != nil {
+		client := &tls.Config{InsecureSkipVerify: true, MinVersion: version, MaxVersion: version}
+		if _, err := shake(t, s, client); err != nil {
 			t.Errorf("version %x: %v", version, err)
 		}
 	}

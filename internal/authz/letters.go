@@ -206,7 +206,7 @@ type Jobs struct {
 	Of      func(Principal) Rights // now
 }
 
-// Order implements vhost.Rights.
+// Job implements vhost.Rights.
 func (j *Jobs) Job(o *vhost.JobSpec) error {
 	r := j.Of(Named(o.User))
 	return r.BeginJob(j.Machine, j.VHost, o)

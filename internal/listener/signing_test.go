@@ -4,6 +4,7 @@ import (
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -90,7 +91,7 @@ func TestBoundedKeysServeAllHandshakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := rsa.EncryptPKCS1v15(rand.Reader, &secret.PublicKey, []byte("premaster"))
+	text, err := rsa.EncryptOAEP(sha256.New(), rand.Reader, &secret.PublicKey, []byte("premaster"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +99,8 @@ func TestBoundedKeysServeAllHandshakes(t *testing.T) {
 	if !ok {
 		t.Fatal("an RSA key decrypts no more")
 	}
-	if got, err := d.Decrypt(rand.Reader, text, nil); err != nil || string(got) != "premaster" {
+	got, err := d.Decrypt(rand.Reader, text, &rsa.OAEPOptions{Hash: crypto.SHA256})
+	if err != nil || string(got) != "premaster" {
 		t.Errorf("decrypted %q, %v", got, err)
 	}
 }

@@ -75,8 +75,8 @@ func (r Reader) LostKeys(id MessageID) []string {
 	return r.v.lostLetter(seq).History.Keys
 }
 
-// LostStore counts what is in the lost store.
-type Shelf struct {
+// LostCounts counts what is in the lost store.
+type LostCounts struct {
 	Messages int
 	Bytes    int64
 	ByCause  [fact.Causes]uint64
@@ -84,9 +84,9 @@ type Shelf struct {
 }
 
 // LostStore counts the lost letters.
-func (r Reader) LostStore() Shelf {
+func (r Reader) LostStore() LostCounts {
 	m := r.v.lost.messages
-	return Shelf{Messages: m.Ready(), Bytes: m.Bytes(queue.Ready), ByCause: r.v.lostBy, Evicted: r.v.books.Ended[fact.GoneShelf]}
+	return LostCounts{Messages: m.Ready(), Bytes: m.Bytes(queue.Ready), ByCause: r.v.lostBy, Evicted: r.v.books.Ended[fact.GoneShelf]}
 }
 
 // LostLetters visits the letters in the lost store with an ID greater than after, oldest first, until visit returns

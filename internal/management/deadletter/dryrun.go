@@ -21,7 +21,7 @@ type dryRunner struct {
 	wall        int64
 	budget      fairshare.Budget
 	portion     func(*tried) error // tries the next messages of the source
-	lost        vhost.Shelf
+	lost        vhost.LostCounts
 	roomForLost int64 // for lost letters
 
 	machine authz.Machine // of the look under way

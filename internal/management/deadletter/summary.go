@@ -99,7 +99,7 @@ func secondsIf(age float64) *float64 {
 	return &age
 }
 
-func showLostTotals(name string, s *vhost.Shelf, evicted uint64) api.Shelf {
+func showLostTotals(name string, s *vhost.LostCounts, evicted uint64) api.Shelf {
 	shown := api.Shelf{VHost: name, Messages: s.Messages, Bytes: s.Bytes, ByCause: api.Object[uint64]{}, Evicted: evicted}
 	for _, c := range vhost.LossCauses() {
 		if n := s.ByCause[c]; n > 0 {

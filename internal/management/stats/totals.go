@@ -17,7 +17,7 @@ type Totals struct {
 	Ready, Unacked               int
 	Waiting                      int
 	Held                         causes
-	Lost                         vhost.Shelf
+	Lost                         vhost.LostCounts
 	Stats                        ByType
 	Traffic                      vhost.Traffic
 	trend                        Trend

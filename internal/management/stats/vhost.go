@@ -51,7 +51,7 @@ type VHost struct {
 	Types             ByType
 	Traffic           vhost.Traffic
 	Books             fact.Books
-	Lost              vhost.Shelf
+	Lost              vhost.LostCounts
 	Time              punctuality
 	DeadLetters       DeadLetters
 	Jobs              map[string]int // by state

@@ -210,7 +210,7 @@ func (h *History) Automatic() int {
 	return len(h.Deaths)
 }
 
-// A history as bytes, all numbers varints, strings with their length before them:
+// AppendHistory encodes a history, all numbers varints, strings with their length before them:
 //
 //	exchange keys share first last [times job flags] [at] count { reason queue count time exchange keys [expiration] }*
 //

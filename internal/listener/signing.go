@@ -15,8 +15,8 @@ const signingPatience = 5 * time.Second
 var errSigningBusy = errors.New("TLS: too many handshakes at the same time")
 
 // A Signing bounds how many signatures with private keys are made at a time. A signature is what a handshake costs, and
-// strangers ask for it: the processor cores that make none are there for the clients that are connected. Who waits holds
-// nothing but its own connection. Its methods may be called by any goroutine.
+// strangers ask for it: the processor cores that make none are there for the clients that are connected. Who waits
+// holds nothing but its own connection. Its methods may be called by any goroutine.
 type Signing struct {
 	slots chan struct{}
 	waits atomic.Uint64

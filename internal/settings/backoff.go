@@ -29,8 +29,8 @@ const (
 	retryJitterMax = 100
 )
 
-// parseSteps reads a list of waits such as 10m,30m,1h: each a number with ms, s, m, h or d behind it. A number without a
-// unit is one of ms: earlier versions accepted it.
+// parseSteps reads a list of waits such as 10m,30m,1h: each a number with ms, s, m, h or d behind it. A number without
+// a unit is one of ms: earlier versions accepted it.
 func parseSteps(text string) (ms []int64, ok bool) {
 	for step := range strings.SplitSeq(text, ",") {
 		step = strings.TrimSpace(step)

@@ -214,8 +214,8 @@ func allColumns(rows []flat) []string {
 	return columns
 }
 
-// shownRows are the rows with what controls a terminal escaped, as bartleby ctl does in tables: names are whatever users
-// of the broker have chosen.
+// shownRows are the rows with what controls a terminal escaped, as bartleby ctl does in tables: names are whatever
+// users of the broker have chosen.
 func shownRows(columns []string, rows []flat) ([]string, []flat) {
 	names := make([]string, len(columns))
 	for i, c := range columns {

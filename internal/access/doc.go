@@ -7,8 +7,8 @@
 // folded; [Machine.Apply] folds a fact made earlier or elsewhere; [Machine.Snapshot] is the shortest list of facts
 // that leads to the present state. It has no clock, no dice and no disk: the salt of a password comes in the command.
 //
-// Those who ask (engine, authz, listeners) never touch the Machine. They read a [View], an immutable picture that the owner of
-// the Machine publishes after each batch, and that any number of goroutines may read.
+// Those who ask (engine, authz, listeners) never touch the Machine. They read a [View], an immutable picture that the
+// owner of the Machine publishes after each batch, and that any number of goroutines may read.
 //
 // Promises:
 //   - A refused command leaves no trace, neither in the state nor in the Outcome.

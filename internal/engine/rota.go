@@ -26,8 +26,8 @@ const (
 	// The share of one user is a part of it, but not less than userLeast.
 	usersWork = 2 * roundWork
 	userLeast = 512 << 10
-	// turnsWork is after how much work a round goes on with no more sessions of the queue, restRounds in which rounds the
-	// queue has a turn whatever else is decided.
+	// turnsWork is after how much work a round goes on with no more sessions of the queue, restRounds in which rounds
+	// the queue has a turn whatever else is decided.
 	turnsWork  = 1 << 20
 	restRounds = 8
 	// commandWork is what a command counts for beside the facts and effects that it leads to; definedWork is

@@ -158,8 +158,8 @@ func TestSameLines(t *testing.T) {
 }
 
 func TestSimilarLines(t *testing.T) {
-	// If this fails, clients that connect again and again fill the log, or the first lines of others, or of the next ten
-	// seconds, are lost.
+	// If this fails, clients that connect again and again fill the log, or the first lines of others, or of the next
+	// ten seconds, are lost.
 	t.Parallel()
 	b, console := open(t, Options{})
 	now := time.Unix(1000, 0)

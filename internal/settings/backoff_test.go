@@ -76,8 +76,8 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// TestInvalidRetryLaddersAreRefused says that steps which cannot be meant are accepted: a number without a unit was one of
-// milliseconds, and who wrote it meant seconds or minutes.
+// TestInvalidRetryLaddersAreRefused says that steps which cannot be meant are accepted: a number without a unit was one
+// of milliseconds, and who wrote it meant seconds or minutes.
 func TestInvalidRetryLaddersAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, f := range []amqp.Field{

@@ -2,8 +2,8 @@ package settings
 
 import "testing"
 
-// If this fails, a row of the table has no effect, replaces another one, or has an effect on queues of a type that does not
-// know it: Effective does not look at the type of queue that a row is for.
+// If this fails, a row of the table has no effect, replaces another one, or has an effect on queues of a type that does
+// not know it: Effective does not look at the type of queue that a row is for.
 func TestRowsOfTheTable(t *testing.T) {
 	t.Parallel()
 	keys, arguments := map[string]bool{}, map[string]bool{}

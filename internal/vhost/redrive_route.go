@@ -170,8 +170,8 @@ func (s *step) redriveOne(o *JobSpec, job fact.JobID, w destination, source *que
 	}
 }
 
-// returnsToWork reports whether a job sends a message to where it is worked on, as it was published, and not from one queue
-// of dead letters to another, where its expiration would end it.
+// returnsToWork reports whether a job sends a message to where it is worked on, as it was published, and not from one
+// queue of dead letters to another, where its expiration would end it.
 func (o *JobSpec) returnsToWork(h *fact.History) bool {
 	return len(h.Deaths) == 0 || o.Target == TargetOrigin || o.Target == TargetQueue && (o.Queue == "" || o.Queue == h.FirstQueue())
 }

@@ -122,8 +122,17 @@ func (t *Topology) DeleteExchange(name string) Removed {
 			gone = append(gone, b)
 		}
 	}
-	return t.removeAll(gone, x)
+	removed := t.removeAll(gone, x)
+	x.out, x.in, x.ids, x.matcher = nil, nil, nil, nowhere{} // the owner may keep x for a while
+	return removed
 }
+
+// nowhere is the matcher of a deleted exchange.
+type nowhere struct{}
+
+func (nowhere) add(*binding)           {}
+func (nowhere) remove(bindingList) int { return 0 }
+func (nowhere) match(*walk)            {}
 
 // Moved tells how many entries of lists the changes since the last call have moved, or looked at: it is their work
 // beside a few steps for each binding.

@@ -263,6 +263,7 @@ func ExampleParse() {
 	fmt.Println(f, err)
 	f, err = Parse(`Reason:TTL queue:orders.* -key:"a b"`, 0)
 	fmt.Println(f, err)
-	// Output: <nil> filter: resaon:expired at character 1: there is no field "resaon"; quote text that contains a
-	// colon; known: reason reason:expired queue:orders.* -key:"a b" <nil>
+	// Output:
+	// <nil> filter: resaon:expired at character 1: there is no field "resaon"; quote text that contains a colon; known: reason
+	// reason:expired queue:orders.* -key:"a b" <nil>
 }

@@ -284,7 +284,8 @@ func (w *world) resentNow(st *step) {
 		return
 	case (answer.Name == fact.Redriven.String()) != (len(st.sent) > 0):
 		w.violate(Redrive, "message %d of %q was sent anew: %s, and %d copies left", e.Message, e.Line.Name, answer.Name, len(st.sent))
-	case len(st.sent) == 0:
+	}
+	if len(st.sent) == 0 {
 		return
 	}
 	to := ledger.Way{Exchange: w.Messages[e.Message].Exchange, Keys: w.Messages[e.Message].Keys}

@@ -1,6 +1,6 @@
 // Loads pages that show settings, with the settings that the broker has.
 import { api } from '../lib/api.js';
-import { know } from './broker/known.js';
+import { know } from '../lib/known.js';
 
 let asked = null;
 

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fieldsOf, know, setting } from '../pages/broker/known.js';
+import { fieldsOf, know, setting } from '../lib/known.js';
 import {
   argumentsOf,
   badgesOf,
@@ -90,7 +90,7 @@ check('a page whose modules need the settings is loaded with them', () => {
       closure(normalize(join(dirname(path), to)), found);
     return found;
   };
-  const known = join(root, 'pages/broker/known.js');
+  const known = join(root, 'lib/known.js');
   const pages = [];
   for (const name of ['registry-broker.js', 'registry-office.js'])
     for (const [, knowing, path] of readFileSync(join(root, 'pages', name), 'utf8').matchAll(

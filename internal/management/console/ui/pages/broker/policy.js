@@ -10,7 +10,7 @@ import { Codes } from '../../lib/code.js';
 import { Failure, Loading } from '../../lib/states.js';
 import { oneVHost, vhosts } from '../../lib/vhosts.js';
 import { SettingField } from './setting-parts.js';
-import { fieldsOf } from './known.js';
+import { fieldsOf } from '../../lib/known.js';
 import { usual } from './settings.js';
 import { policyTexts, readDefinition } from './policy-text.js';
 import { lookAround } from './rights.js';

@@ -10,7 +10,7 @@ import { Code, Codes } from '../../lib/code.js';
 import { oneVHost, vhosts } from '../../lib/vhosts.js';
 import { QueueLink, exchangeName, parseObject } from './parts.js';
 import { SettingField, written } from './setting-parts.js';
-import { fieldsOf } from './known.js';
+import { fieldsOf } from '../../lib/known.js';
 import { argumentsOf, inequivalent } from './settings.js';
 import { declareCode, nameTrouble } from './declare.js';
 

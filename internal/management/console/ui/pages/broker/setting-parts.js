@@ -2,7 +2,7 @@
 import { html } from '../../lib/html.js';
 import { t, has, num, percent, size, span } from '../../lib/i18n.js';
 import { Check, Duration, NumberField, Select, TextField } from '../../lib/form.js';
-import { setting } from './known.js';
+import { setting } from '../../lib/known.js';
 import { badgesOf } from './settings.js';
 
 // settingName is a setting's name in words, choiceName one of its values.

@@ -1,5 +1,5 @@
 // The effective settings of a queue, and the few letters of its badges. Pure.
-import { fieldsOf, setting } from './known.js';
+import { fieldsOf, setting } from '../../lib/known.js';
 
 // The badges in their order, and what they show.
 export const codes = [

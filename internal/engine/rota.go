@@ -104,11 +104,7 @@ func (o *rota) leave(s *Session) {
 // isOver reports whether a user has used up a share of this round.
 func (o *rota) isOver(a *account) bool {
 	share := max(usersWork/max(len(o.accounts), 1), userLeast)
-	if rounds := o.rounds - a.round; rounds > 0 {
-		a.round = o.rounds
-		a.made -= int(min(rounds, uint64(a.made/share+1))) * share
-		a.made = max(a.made, 0)
-	}
+	a.made, a.round = lessShares(a.made, share, o.rounds-a.round), o.rounds
 	return a.made >= share
 }
 
@@ -184,11 +180,15 @@ func (o *rota) charge(s *Session, work int) {
 }
 
 func (o *rota) makeUp(s *Session) {
-	if passes := o.pass - s.pass; passes > 0 {
-		s.pass = o.pass
-		s.spent -= int(min(passes, uint64(s.spent/o.share+1))) * o.share
-		s.spent = max(s.spent, 0)
+	s.spent, s.pass = lessShares(s.spent, o.share, o.pass-s.pass), o.pass
+}
+
+// lessShares is what is left of work after so many shares have made up for it.
+func lessShares(work, share int, times uint64) int {
+	if times == 0 || work == 0 {
+		return work
 	}
+	return max(work-int(min(times, uint64(work/share+1)))*share, 0)
 }
 
 // isSpent reports whether a session has used up its share.

@@ -37,7 +37,7 @@ const params = {
   '/vhosts/:name': () => '/vhosts/staging',
 };
 
-const registry = ['office', 'broker']
+const registry = ['messages', 'broker']
   .map((part) =>
     readFileSync(new URL(`../../internal/management/console/ui/pages/registry-${part}.js`, import.meta.url), 'utf8'),
   )

@@ -26,7 +26,7 @@ export const actions = [
     needs: 'administrator',
     run: () => import('./broker/vhosts.js').then((m) => m.createVHost()),
   },
-  { title: 'import.title', run: () => import('./office/import.js').then((m) => m.importLetters(oneVHost.value)) },
+  { title: 'import.title', run: () => import('./deadletters/import.js').then((m) => m.importLetters(oneVHost.value)) },
 ];
 
 // lookUp finds jobs by number, and the dead-letter queues whose letters can be sent back: {kind, title, run}.
@@ -43,7 +43,7 @@ export async function lookUp(text, abort) {
     .get(`x/letters/${path`${oneVHost.value}`}/summary`, {}, { signal: abort })
     .catch(() => null);
   const redrive = (q) =>
-    import('./office/redrive.js').then((m) =>
+    import('./deadletters/redrive.js').then((m) =>
       m.beginRedrive(oneVHost.value, [{ source: { queue: q.name }, filter: '', count: q.messages }]),
     );
   return [

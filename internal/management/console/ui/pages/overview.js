@@ -10,7 +10,7 @@ import { Ranges } from '../lib/ranges.js';
 import { asks, perSecond, rangeOf, sampled } from '../lib/samples.js';
 import { may } from '../lib/session.js';
 import { vhost } from '../lib/vhosts.js';
-import { DeadPanel } from './office/dead-panel.js';
+import { DeadPanel } from './deadletters/overview-panel.js';
 
 const usual = '1h';
 

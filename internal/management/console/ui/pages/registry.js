@@ -5,7 +5,7 @@
 //   under   path of the page whose place in the navigation is marked instead
 //   needs   tag without which it is not offered
 //   load    imports the module, which exports render({params, query})
-import { office } from './registry-office.js';
+import { messages } from './registry-messages.js';
 import { broker } from './registry-broker.js';
 
-export const pages = [...office, ...broker];
+export const pages = [...messages, ...broker];

@@ -92,7 +92,7 @@ check('a page whose modules need the settings is loaded with them', () => {
   };
   const known = join(root, 'lib/known.js');
   const pages = [];
-  for (const name of ['registry-broker.js', 'registry-office.js'])
+  for (const name of ['registry-broker.js', 'registry-messages.js'])
     for (const [, knowing, path] of readFileSync(join(root, 'pages', name), 'utf8').matchAll(
       /(knowing\()?\(\) => import\('([^']+)'\)/g,
     )) {

@@ -8,12 +8,12 @@ import { Ago } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
 import { attempt } from '../../lib/layers.js';
 import { Select } from '../../lib/form.js';
-import { base, keyOf, page } from '../office/letters.js';
-import { IndexState, exceptionColumn, useLetters } from '../office/letters-table.js';
-import { faultOf } from '../office/words.js';
-import { FilterBox } from '../office/filter-box.js';
-import { beginRedrive } from '../office/redrive.js';
-import { scopesOf } from '../office/scopes.js';
+import { base, keyOf, page } from '../messages/address.js';
+import { IndexState, exceptionColumn, useLetters } from '../messages/message-table.js';
+import { faultOf } from '../messages/badges.js';
+import { FilterBox } from '../messages/filter-box.js';
+import { beginRedrive } from '../deadletters/redrive.js';
+import { scopesOf } from '../deadletters/job-scopes.js';
 
 const columns = (messages) => [
   {

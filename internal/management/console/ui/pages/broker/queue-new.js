@@ -76,7 +76,7 @@ export function render({ query }) {
     if (!ready) return;
     const done = await attempt(
       async () => {
-        if (own) await makeOffice(vhost, f.name);
+        if (own) await addDeadLetterQueue(vhost, f.name);
         await api.put(path`queues/${vhost}/${f.name}`, {
           durable: asked.durable,
           auto_delete: asked.auto_delete,
@@ -186,8 +186,8 @@ function useThere(vhost, name) {
   return found;
 }
 
-// makeOffice makes a dead-letter exchange and a queue for one queue's letters.
-async function makeOffice(vhost, name) {
+// addDeadLetterQueue declares a dead-letter exchange and a dead-letter queue for one queue.
+async function addDeadLetterQueue(vhost, name) {
   await api.put(path`exchanges/${vhost}/${exchangeName(`${name}.dlx`)}`, { type: 'direct', durable: true });
   await api.put(path`queues/${vhost}/${name + '.dlq'}`, { durable: true });
   await api.post(path`bindings/${vhost}/e/${name + '.dlx'}/q/${name + '.dlq'}`, { routing_key: name, arguments: {} });

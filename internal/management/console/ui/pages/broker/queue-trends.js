@@ -7,7 +7,7 @@ import { Shown } from '../../lib/states.js';
 import { Chart } from '../../lib/chart.js';
 import { Ranges } from '../../lib/ranges.js';
 import { asks, perSecond, rangeOf, sampled } from '../../lib/samples.js';
-import { Deaths, reasons } from '../office/deaths.js';
+import { Deaths, reasons } from '../deadletters/deaths-chart.js';
 
 const usual = '1h';
 

@@ -1,4 +1,4 @@
-// What the office's pages know of letters: their addresses, and the words for where they are.
+// The addresses of messages in the API and the console, and the names of where they are.
 import { signal } from '../../lib/html.js';
 import { api, path } from '../../lib/api.js';
 import { user } from '../../lib/session.js';

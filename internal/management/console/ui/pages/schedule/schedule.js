@@ -1,20 +1,20 @@
 // The schedule: what waits for its instant, on a calendar and as a list; to call off, to move, to send early.
-import { html, useState } from '../lib/html.js';
-import { t, clock, day, month, num, size, span, weekday } from '../lib/i18n.js';
-import { api, path } from '../lib/api.js';
-import { go, href, route, setQuery, to } from '../lib/router.js';
-import { now, useData } from '../lib/live.js';
-import { Table } from '../lib/table.js';
-import { Empty, Shown } from '../lib/states.js';
-import { When } from '../lib/time.js';
-import { Icon } from '../lib/icon.js';
-import { vhost } from '../lib/vhosts.js';
-import { count, grid, heat, range, step } from './office/calendar.js';
-import { countDue, useDue } from './office/due.js';
-import { faultOf } from './office/words.js';
-import { FilterBox } from './office/filter-box.js';
-import { act, move, originOf, scheduleKey } from './office/schedule-actions.js';
-import { delayedSamples } from './office/samples.js';
+import { html, useState } from '../../lib/html.js';
+import { t, clock, day, month, num, size, span, weekday } from '../../lib/i18n.js';
+import { api, path } from '../../lib/api.js';
+import { go, href, route, setQuery, to } from '../../lib/router.js';
+import { now, useData } from '../../lib/live.js';
+import { Table } from '../../lib/table.js';
+import { Empty, Shown } from '../../lib/states.js';
+import { When } from '../../lib/time.js';
+import { Icon } from '../../lib/icon.js';
+import { vhost } from '../../lib/vhosts.js';
+import { count, grid, heat, range, step } from './calendar.js';
+import { countDue, useDue } from './due-counts.js';
+import { faultOf } from '../messages/badges.js';
+import { FilterBox } from '../messages/filter-box.js';
+import { act, move, originOf, scheduleKey } from './actions.js';
+import { delayedSamples } from '../messages/code-samples.js';
 
 export function render() {
   const q = route.value.query;

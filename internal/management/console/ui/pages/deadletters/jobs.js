@@ -1,18 +1,18 @@
 // Jobs: what sends letters back or discards them, now and before.
-import { html, useState } from '../lib/html.js';
-import { t, num, rate, word } from '../lib/i18n.js';
-import { api, path } from '../lib/api.js';
-import { go, href, to } from '../lib/router.js';
-import { useData } from '../lib/live.js';
-import { useRows } from '../lib/list.js';
-import { Table } from '../lib/table.js';
-import { Empty } from '../lib/states.js';
-import { Progress } from '../lib/chart.js';
-import { Ago } from '../lib/time.js';
-import { attempt, confirm } from '../lib/layers.js';
-import { vhost, vhosts } from '../lib/vhosts.js';
-import { Job, JobState, backTo, foundFor, going, jobAt, sourceOf, targetOf, usePaces, whyOf } from './office/job.js';
-import { share } from './office/pace.js';
+import { html, useState } from '../../lib/html.js';
+import { t, num, rate, word } from '../../lib/i18n.js';
+import { api, path } from '../../lib/api.js';
+import { go, href, to } from '../../lib/router.js';
+import { useData } from '../../lib/live.js';
+import { useRows } from '../../lib/list.js';
+import { Table } from '../../lib/table.js';
+import { Empty } from '../../lib/states.js';
+import { Progress } from '../../lib/chart.js';
+import { Ago } from '../../lib/time.js';
+import { attempt, confirm } from '../../lib/layers.js';
+import { vhost, vhosts } from '../../lib/vhosts.js';
+import { Job, JobState, backTo, foundFor, going, jobAt, sourceOf, targetOf, usePaces, whyOf } from './job.js';
+import { share } from './job-rate.js';
 
 async function everyJob(abort) {
   const names = vhost.value ? [vhost.value] : vhosts.value;
@@ -89,7 +89,7 @@ function List() {
   const running = (got.data || []).filter((j) => j.state === 'running' || j.state === 'watching');
   return html`<div class="page-head"><h1>${t('jobs.title')}</h1><p role="status" class="faint">${t('jobs.going_on', { n: running.length })}</p></div>
     <${Table} id="jobs" caption=${t('jobs.title')} source=${source} columns=${shown} keyOf=${(j) => `${j.vhost} ${j.id}`} onOpen=${(j) => go(to`/jobs/${j.vhost}/${j.id}`)}
-      empty=${html`<${Empty} title=${t('jobs.empty')} text=${t('jobs.empty_text')} cli="bartleby ctl redrive --help" docs="office.md" />`} />
+      empty=${html`<${Empty} title=${t('jobs.empty')} text=${t('jobs.empty_text')} cli="bartleby ctl redrive --help" docs="handling-dead-letters.md" />`} />
     <p class="faint">${t('jobs.total', { n: num((got.data || []).length) })}</p>`;
 }
 

@@ -1,22 +1,22 @@
 // The lost letters: dead letters that found no place, and those that were discarded.
-import { html, useState } from '../lib/html.js';
-import { t, num, size, word } from '../lib/i18n.js';
-import { api } from '../lib/api.js';
-import { route, setQuery } from '../lib/router.js';
-import { useData } from '../lib/live.js';
-import { Empty } from '../lib/states.js';
-import { Icon } from '../lib/icon.js';
-import { useShortcuts } from '../lib/keys.js';
-import { confirm, attempt } from '../lib/layers.js';
-import { path } from '../lib/api.js';
-import { may } from '../lib/session.js';
-import { OneVHost, oneVHost } from '../lib/vhosts.js';
-import { base, keyOf } from './office/letters.js';
-import { LettersTable, useLetters } from './office/letters-table.js';
-import { faultOf } from './office/words.js';
-import { FilterBox } from './office/filter-box.js';
-import { beginRedrive } from './office/redrive.js';
-import { scopesOf } from './office/scopes.js';
+import { html, useState } from '../../lib/html.js';
+import { t, num, size, word } from '../../lib/i18n.js';
+import { api } from '../../lib/api.js';
+import { route, setQuery } from '../../lib/router.js';
+import { useData } from '../../lib/live.js';
+import { Empty } from '../../lib/states.js';
+import { Icon } from '../../lib/icon.js';
+import { useShortcuts } from '../../lib/keys.js';
+import { confirm, attempt } from '../../lib/layers.js';
+import { path } from '../../lib/api.js';
+import { may } from '../../lib/session.js';
+import { OneVHost, oneVHost } from '../../lib/vhosts.js';
+import { base, keyOf } from '../messages/address.js';
+import { LettersTable, useLetters } from '../messages/message-table.js';
+import { faultOf } from '../messages/badges.js';
+import { FilterBox } from '../messages/filter-box.js';
+import { beginRedrive } from './redrive.js';
+import { scopesOf } from './job-scopes.js';
 
 export function render() {
   const v = oneVHost.value;

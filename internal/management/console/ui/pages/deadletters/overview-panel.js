@@ -8,7 +8,7 @@ import { Shown } from '../../lib/states.js';
 import { Bar } from '../../lib/chart.js';
 import { Icon } from '../../lib/icon.js';
 import { vhost } from '../../lib/vhosts.js';
-import { Deaths, reasons } from './deaths.js';
+import { Deaths, reasons } from './deaths-chart.js';
 
 const shownMax = 6;
 

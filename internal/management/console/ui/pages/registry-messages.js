@@ -1,10 +1,10 @@
 // Pages about messages: what died, what was lost, what waits, and what is done about it.
 import { knowing } from './knowing.js';
 
-const letter = knowing(() => import('./letter.js'));
-const jobs = () => import('./jobs.js');
+const letter = knowing(() => import('./deadletters/dead-letter.js'));
+const jobs = () => import('./deadletters/jobs.js');
 
-export const office = [
+export const messages = [
   {
     path: '/',
     title: 'overview.title',
@@ -15,14 +15,14 @@ export const office = [
     path: '/letters',
     title: 'letters.title',
     nav: { group: 'see', order: 2, icon: 'letters', key: 'd' },
-    load: () => import('./letters.js'),
+    load: () => import('./deadletters/dead-letters.js'),
   },
   { path: '/letters/:vhost/queue/:queue/:id', title: 'letters.one', under: '/letters', load: letter },
   {
     path: '/lost',
     title: 'lost.title',
     nav: { group: 'see', order: 3, icon: 'discard', key: 'l' },
-    load: () => import('./lost.js'),
+    load: () => import('./deadletters/lost-letters.js'),
   },
   { path: '/letters/:vhost/lost/:id', title: 'lost.one', under: '/lost', load: letter },
   { path: '/jobs', title: 'jobs.title', nav: { group: 'see', order: 4, icon: 'jobs', key: 'j' }, load: jobs },
@@ -31,12 +31,12 @@ export const office = [
     path: '/schedule',
     title: 'schedule.title',
     nav: { group: 'see', order: 5, icon: 'schedule', key: 's' },
-    load: () => import('./schedule.js'),
+    load: () => import('./schedule/schedule.js'),
   },
   {
     path: '/schedule/:vhost/:exchange/:id',
     title: 'scheduled.one',
     under: '/schedule',
-    load: knowing(() => import('./scheduled.js')),
+    load: knowing(() => import('./schedule/scheduled-message.js')),
   },
 ];

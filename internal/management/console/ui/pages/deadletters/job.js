@@ -11,7 +11,7 @@ import { NumberField } from '../../lib/form.js';
 import { Icon } from '../../lib/icon.js';
 import { When } from '../../lib/time.js';
 import { pref } from '../../lib/store.js';
-import { expected, judged, left, note, share } from './pace.js';
+import { expected, judged, left, note, share } from './job-rate.js';
 
 export const going = (j) => ['running', 'watching', 'paused', 'stopped'].includes(j.state);
 export const jobAt = (vhost, id) => `x/redrives/${path`${vhost}/${id}`}`;

@@ -1,18 +1,18 @@
-// What the office's pages compute: filters as chips, the way of a letter, what an edit changed, the calendar, payloads.
+// What the pages about messages compute: filters as chips, the path of a dead letter, the calendar, payloads.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { and, quote, split, suggest, without } from '../pages/office/filter.js';
-import { originOf, stops, total } from '../pages/office/timeline.js';
-import { accountOf } from '../pages/office/exception.js';
-import { intoSame, meant } from '../pages/office/meant.js';
-import { diff } from '../pages/office/diff.js';
-import { bytesOf, hex, jsonOf, kindsOf } from '../pages/office/payload.js';
-import { bucket, count, grid, heat, range, step } from '../pages/office/calendar.js';
+import { and, quote, split, suggest, without } from '../pages/messages/filter.js';
+import { originOf, stops, total } from '../pages/messages/timeline.js';
+import { accountOf } from '../pages/messages/exception.js';
+import { intoSame, meant } from '../pages/deadletters/job-preview.js';
+import { diff } from '../pages/deadletters/diff.js';
+import { bytesOf, hex, jsonOf, kindsOf } from '../pages/messages/payload.js';
+import { bucket, count, grid, heat, range, step } from '../pages/schedule/calendar.js';
 
 const terms = (text) => split(text).map((x) => [x.not, x.field, x.value]);
-import { expected, judged, left, note, share } from '../pages/office/pace.js';
-import { atOnce, scopesOf, sorted } from '../pages/office/scopes.js';
-import { read } from '../pages/office/fault.js';
+import { expected, judged, left, note, share } from '../pages/deadletters/job-rate.js';
+import { atOnce, scopesOf, sorted } from '../pages/deadletters/job-scopes.js';
+import { read } from '../pages/messages/filter-error.js';
 
 test('a filter is cut into its terms', () => {
   assert.deepEqual(terms('reason:expired -queue:orders.* age:>1h count>3 "card declined" timeout'), [

@@ -1,15 +1,15 @@
 // One letter on a page of its own.
-import { html } from '../lib/html.js';
-import { t } from '../lib/i18n.js';
-import { back, beside, from, href, to } from '../lib/router.js';
-import { oneVHost } from '../lib/vhosts.js';
-import { Icon } from '../lib/icon.js';
-import { useShortcuts } from '../lib/keys.js';
-import { Viewer, useNeighbours } from './office/viewer.js';
-import { page } from './office/letters.js';
-import { beginRedrive } from './office/redrive.js';
-import { scopesOf } from './office/scopes.js';
-import { edit } from './office/resend.js';
+import { html } from '../../lib/html.js';
+import { t } from '../../lib/i18n.js';
+import { back, beside, from, href, to } from '../../lib/router.js';
+import { oneVHost } from '../../lib/vhosts.js';
+import { Icon } from '../../lib/icon.js';
+import { useShortcuts } from '../../lib/keys.js';
+import { Viewer, useNeighbours } from '../messages/viewer.js';
+import { page } from '../messages/address.js';
+import { beginRedrive } from './redrive.js';
+import { scopesOf } from './job-scopes.js';
+import { edit } from './edit-message.js';
 
 export function render({ params }) {
   const lost = params.queue === undefined;

@@ -3,7 +3,7 @@ import { html } from '../../lib/html.js';
 import { t, word } from '../../lib/i18n.js';
 import { reasonOf } from '../../lib/layers.js';
 import { Icon } from '../../lib/icon.js';
-import { read } from './fault.js';
+import { read } from './filter-error.js';
 
 export function Reason({ reason, count }) {
   if (!reason) return html`<span class="faint">–</span>`;

@@ -8,11 +8,11 @@ import { Check, Duration, NumberField, Radios, Select, TextField } from '../../l
 import { Icon } from '../../lib/icon.js';
 import { Code } from '../../lib/code.js';
 import { Job, noteFound } from './job.js';
-import { NameField } from './names.js';
-import { split } from './filter.js';
-import { intoSame, meant } from './meant.js';
-import { atOnce, lettersOf, sorted } from './scopes.js';
-import { Trials, placeOf } from './trial.js';
+import { NameField } from '../messages/name-field.js';
+import { split } from '../messages/filter.js';
+import { intoSame, meant } from './job-preview.js';
+import { atOnce, lettersOf, sorted } from './job-scopes.js';
+import { Trials, placeOf } from './dry-run.js';
 
 const placesMost = 500; // that are asked for
 

@@ -8,9 +8,9 @@ import { Ago } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
 import { reasonOf as reasonText, toast } from '../../lib/layers.js';
 import { useShortcuts } from '../../lib/keys.js';
-import { exceptionOf, keyOf, page, placeOf, readSome, reasonOf, sourceOf, withHeaders } from './letters.js';
+import { exceptionOf, keyOf, page, placeOf, readSome, reasonOf, sourceOf, withHeaders } from './address.js';
 import { total } from './timeline.js';
-import { Reason, State } from './words.js';
+import { Reason, State } from './badges.js';
 
 const portion = 100;
 

@@ -3,8 +3,8 @@ import { html } from '../../lib/html.js';
 import { t, num, word } from '../../lib/i18n.js';
 import { href } from '../../lib/router.js';
 import { Icon } from '../../lib/icon.js';
-import { page } from './letters.js';
-import { intoSame } from './meant.js';
+import { page } from '../messages/address.js';
+import { intoSame } from './job-preview.js';
 
 // placeOf is where the letters of a scope are.
 export const placeOf = (s) => (s.source.lost ? t('letters.shelf') : s.source.queue);

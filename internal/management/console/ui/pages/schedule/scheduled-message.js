@@ -1,16 +1,16 @@
 // One scheduled message: what it is, when it is due, where it will go; to call off, to move, to send early.
-import { html, useState } from '../lib/html.js';
-import { t, size, span, word } from '../lib/i18n.js';
-import { api, path } from '../lib/api.js';
-import { back, from, href, to } from '../lib/router.js';
-import { now, useData } from '../lib/live.js';
-import { Shown } from '../lib/states.js';
-import { When } from '../lib/time.js';
-import { Icon } from '../lib/icon.js';
-import { useShortcuts } from '../lib/keys.js';
-import { Body, Headers, Properties, usualBytes } from './office/viewer.js';
-import { bytesOf } from './office/payload.js';
-import { act, move, originOf, scheduleKey } from './office/schedule-actions.js';
+import { html, useState } from '../../lib/html.js';
+import { t, size, span, word } from '../../lib/i18n.js';
+import { api, path } from '../../lib/api.js';
+import { back, from, href, to } from '../../lib/router.js';
+import { now, useData } from '../../lib/live.js';
+import { Shown } from '../../lib/states.js';
+import { When } from '../../lib/time.js';
+import { Icon } from '../../lib/icon.js';
+import { useShortcuts } from '../../lib/keys.js';
+import { Body, Headers, Properties, usualBytes } from '../messages/viewer.js';
+import { bytesOf } from '../messages/payload.js';
+import { act, move, originOf, scheduleKey } from './actions.js';
 
 export function render({ params }) {
   const [whole, setWhole] = useState(false);

@@ -5,10 +5,10 @@ import { api } from '../../lib/api.js';
 import { Dialog, open, reasonOf, toast } from '../../lib/layers.js';
 import { Check, TextArea, TextField } from '../../lib/form.js';
 import { Icon } from '../../lib/icon.js';
-import { at } from './letters.js';
+import { at } from '../messages/address.js';
 import { diff } from './diff.js';
-import { originOf } from './timeline.js';
-import { isJSON, jsonOf } from './payload.js';
+import { originOf } from '../messages/timeline.js';
+import { isJSON, jsonOf } from '../messages/payload.js';
 
 // locked are the headers that tell where a message comes from: they stay.
 const locked = /^x-(death|first-death-|last-death-|redrive-|edited-from)/;

@@ -9,13 +9,13 @@ import { Code, CopyButton } from '../../lib/code.js';
 import { Ago, When } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
 import { useShortcuts } from '../../lib/keys.js';
-import { at, fetchLetter, placeOf, reasonOf, sourceOf } from './letters.js';
+import { at, fetchLetter, placeOf, reasonOf, sourceOf } from './address.js';
 import { bytesOf, hex, jsonOf, kindsOf } from './payload.js';
 import { accountOf } from './exception.js';
 import { quote, split } from './filter.js';
 import { originOf, stops, total } from './timeline.js';
-import { JSONTree } from './json.js';
-import { Reason, State } from './words.js';
+import { JSONTree } from './json-tree.js';
+import { Reason, State } from './badges.js';
 import { writtenOf } from '../broker/setting-parts.js';
 
 // usualBytes is how much of a payload is shown unasked.

@@ -70,13 +70,15 @@ func find(c *command.Call, name string) (command.Command, bool) {
 	return command.Command{}, false
 }
 
-// findTyped finds the command that words begin with. "scheduled list" and "list scheduled" are list_scheduled.
+// findTyped finds the command that words begin with. "scheduled list" and "list scheduled" are list_scheduled; "queue
+// list" is list_queues.
 func findTyped(c *command.Call, words []string) (cmd command.Command, rest []string, ok bool) {
 	first := strings.ReplaceAll(words[0], "-", "_")
 	if cmd, ok = find(c, first); ok || len(words) == 1 {
 		return cmd, words[1:], ok
 	}
-	for _, name := range []string{words[1] + "_" + first, first + "_" + words[1], words[1] + "_" + first + "s"} {
+	one := strings.TrimSuffix(first, "s")
+	for _, name := range []string{words[1] + "_" + first, first + "_" + words[1], words[1] + "_" + one + "s", words[1] + "_" + one} {
 		if cmd, ok = find(c, name); ok {
 			return cmd, words[2:], true
 		}

@@ -99,3 +99,31 @@ func TestReferenceCommands(t *testing.T) {
 		}
 	}
 }
+
+func TestNothingHarmfulIsProposed(t *testing.T) {
+	// If this fails, a user who mistypes the name of a command is shown one that deletes or stops something, and runs it.
+	t.Parallel()
+	c := &command.Call{Tool: command.EveryTool}
+	taken := regexp.MustCompile(`delete|purge|reset|stop|shutdown|forget|discard|close|clear|cancel|force`)
+	for _, typed := range []string{
+		"foo", "declare_queu", "delete_queu", "declare", "purge", "stp", "stop_ap", "rest", "forget_redriv", "clear",
+		"clear_polic", "close", "cancel_redriv", "shutdwn", "discard_dl", "delete_user", "frce_boot",
+	} {
+		for _, name := range similar(c, typed) {
+			if taken.MatchString(name) {
+				t.Errorf("%s: did you mean %s", typed, name)
+			}
+		}
+	}
+	for typed, want := range map[string]string{"list_queue": "list_queues", "lsit_queues": "list_queues", "statu": "status"} {
+		if names := similar(c, typed); !slices.Contains(names, want) {
+			t.Errorf("%s: %s is not proposed, but %s", typed, want, names)
+		}
+	}
+	takes := regexp.MustCompile(`^(Deletes|Cancels|Stops|Closes|Removes|Discards|Resets)\b`)
+	for _, cmd := range commands() { // a new verb is judged: it takes something away, or it does not
+		if takes.MatchString(cmd.About) && harmless(cmd) {
+			t.Errorf("%s is proposed to users who type something else: %s", cmd.Name, cmd.About)
+		}
+	}
+}

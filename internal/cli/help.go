@@ -18,7 +18,7 @@ func help(c *command.Call, names []string) error {
 			fmt.Fprint(c.Stdout, about)
 			return nil
 		}
-		return unknownCommand(c, names[0])
+		return unknownCommand(c, names)
 	}
 	fmt.Fprint(c.Stdout, teach(c, cmd))
 	return nil
@@ -80,36 +80,32 @@ func usage(c *command.Call) string {
 	return b.String()
 }
 
-// about lists the commands that are about one thing, as in "scheduled"; "" if there is none.
+// about lists the commands that are about one thing, as in "scheduled" or "redrive", a line each; "" if there is none.
 func about(c *command.Call, thing string) string {
 	var b strings.Builder
+	one := strings.TrimSuffix(strings.ReplaceAll(thing, "-", "_"), "s")
 	for _, cmd := range commands() {
-		if verb, ok := strings.CutSuffix(cmd.Name, "_"+thing); ok && cmd.Tools&c.Tool != 0 {
-			fmt.Fprintf(&b, "   %s %s %s\n", thing, verb, cmd.Usage)
+		verb, noun, _ := cutLast(cmd.Name)
+		if cmd.Tools&c.Tool == 0 || verb == "" || one == "" || strings.TrimSuffix(noun, "s") != one {
+			continue
 		}
+		typed := thing + " " + verb
+		if found, _, ok := findTyped(c, strings.Fields(typed)); !ok || found.Name != cmd.Name {
+			typed = cmd.Name
+		}
+		fmt.Fprintf(&b, "   %-34s %s\n", typed, cmd.About)
 	}
 	if b.Len() == 0 {
 		return ""
 	}
-	return "Commands\n\n" + b.String() + fmt.Sprintf("\nUse '%s help %s <verb>' to learn more about one.\n", c.Program, thing)
+	return "Commands\n\n" + b.String() + fmt.Sprintf("\nUse '%s help <command>' to learn more about a command.\n", c.Program)
 }
 
-func unknownCommand(c *command.Call, name string) error {
-	if about := about(c, name); about != "" {
-		return &command.Failure{Code: command.ExitUsage, Text: strings.TrimSpace(about)}
+// cutLast divides the name of a command in front of its last word, which is what the command is about.
+func cutLast(name string) (verb, noun string, ok bool) {
+	i := strings.LastIndexByte(name, '_')
+	if i < 0 {
+		return "", name, false
 	}
-	text := fmt.Sprintf("Command '%s' not found.", name)
-	best, bestName := 4, "" // further away than this is no help
-	for _, cmd := range commands() {
-		if cmd.Tools&c.Tool != 0 && bestName == "" && len(name) > 3 && strings.HasPrefix(cmd.Name, name+"_") {
-			bestName = cmd.Name
-		}
-		if n := command.Distance(name, cmd.Name); cmd.Tools&c.Tool != 0 && n < best {
-			best, bestName = n, cmd.Name
-		}
-	}
-	if bestName != "" {
-		text += fmt.Sprintf("\nDid you mean '%s'?", bestName)
-	}
-	return &command.Failure{Code: command.ExitUsage, Text: text + fmt.Sprintf("\n\nUse '%s help' for the list of commands.", c.Program)}
+	return name[:i], name[i+1:], true
 }

@@ -122,7 +122,7 @@ func run(c *command.Call, args []string) error {
 	case !ok && words.On("help"):
 		return help(c, words.Args)
 	case !ok:
-		return unknownCommand(c, words.Args[0])
+		return unknownCommand(c, words.Args)
 	}
 	c.Command, c.Args = cmd, rest
 	switch {

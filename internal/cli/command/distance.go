@@ -1,7 +1,18 @@
 package command
 
-// Distance is the number of letters to insert, drop or change to make b of a.
-func Distance(a, b string) int {
+// Nearest is the name that differs least from a word, "" if so many letters differ that it is another word.
+func Nearest(word string, names []string) (nearest string) {
+	limit := 1 + min(3, len(word)/3)
+	for _, name := range names {
+		if n := distance(word, name); n < limit {
+			limit, nearest = n, name
+		}
+	}
+	return nearest
+}
+
+// distance is the number of letters to insert, drop or change to make b of a.
+func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

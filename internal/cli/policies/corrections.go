@@ -134,14 +134,9 @@ func keyHint(c *command.Call, definition api.Arguments) string {
 	var b strings.Builder
 	keys := policyKeys(by)
 	for _, f := range definition {
-		best, bestKey := 4, "" // further away than this is no help
-		for _, key := range keys {
-			if n := command.Distance(strings.TrimPrefix(f.Name, "x-"), key); n < best {
-				best, bestKey = n, key
-			}
-		}
-		if bestKey != "" && bestKey != f.Name {
-			fmt.Fprintf(&b, "\n\n'%s': did you mean '%s'?", f.Name, bestKey)
+		nearest := command.Nearest(strings.TrimPrefix(f.Name, "x-"), keys)
+		if nearest != "" && nearest != f.Name {
+			fmt.Fprintf(&b, "\n\n'%s': did you mean '%s'?", f.Name, nearest)
 		}
 	}
 	return b.String()

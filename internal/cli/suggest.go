@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/cli/command"
+)
+
+// harmful are the words in the names of commands that destroy, stop or cut off something.
+var harmful = []string{
+	"cancel", "clear", "close", "delete", "disable", "discard", "drain", "forget", "force", "purge", "reset", "shrink",
+	"shutdown", "stop", "suspend",
+}
+
+// harmless reports whether a command may be proposed to a user who has typed something else.
+func harmless(cmd command.Command) bool {
+	return !slices.ContainsFunc(strings.Split(cmd.Name, "_"), func(word string) bool { return slices.Contains(harmful, word) })
+}
+
+// similar lists the commands that a wrong name may stand for: those that begin with it, else the most similar one, if
+// few letters differ. None of them is harmful.
+func similar(c *command.Call, name string) (names []string) {
+	var known []string
+	for _, cmd := range commands() {
+		if cmd.Tools&c.Tool != 0 && harmless(cmd) {
+			known = append(known, cmd.Name)
+		}
+	}
+	for _, k := range known {
+		if len(name) > 2 && strings.HasPrefix(k, name+"_") {
+			names = append(names, k)
+		}
+	}
+	if nearest := command.Nearest(name, known); names == nil && nearest != "" {
+		names = []string{nearest}
+	}
+	return names
+}
+
+// elsewhere names the tool that has a command which this one does not have, "" if none has it.
+func elsewhere(name string) string {
+	for _, tool := range Tools() {
+		_, of := programOf(tool)
+		if _, ok := find(&command.Call{Tool: of}, name); ok {
+			return tool
+		}
+	}
+	return ""
+}
+
+// unknownCommand refuses words that are no command. A noun, as in "dlq", is answered with its verbs.
+func unknownCommand(c *command.Call, words []string) error {
+	if about := about(c, words[0]); about != "" {
+		if len(words) > 1 {
+			about = fmt.Sprintf("Command '%s %s' not found.\n\n%s", words[0], words[1], about)
+		}
+		return &command.Failure{Code: command.ExitUsage, Text: strings.TrimSpace(about)}
+	}
+	text := fmt.Sprintf("Command '%s' not found.%s", words[0], meant(c, strings.ReplaceAll(words[0], "-", "_")))
+	return &command.Failure{Code: command.ExitUsage, Text: text + fmt.Sprintf("\n\nUse '%s help' for the list of commands.", c.Program)}
+}
+
+// meant says what a wrong name may stand for, "" if nothing is close to it.
+func meant(c *command.Call, name string) string {
+	if tool := elsewhere(name); tool != "" {
+		return fmt.Sprintf("\nIt is a command of %s.", tool)
+	}
+	switch names := similar(c, name); len(names) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("\nDid you mean '%s'?", names[0])
+	default:
+		return "\nDid you mean one of these?\n   " + strings.Join(names, "\n   ")
+	}
+}

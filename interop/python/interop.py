@@ -15,6 +15,7 @@ import pika.exceptions
 
 AMQP_URL = os.environ.get("AMQP_URL") or "amqp://guest:guest@127.0.0.1:5672/"
 BARTLEBY = os.environ.get("PRODUCT") == "bartleby"
+README = os.path.join(os.path.dirname(__file__), "..", "..", "README.md")
 PREFIX = "interop.python."
 WAIT_SECONDS = 10
 # Generous to a busy machine; never being early is held exactly.
@@ -282,6 +283,23 @@ class Interop(unittest.TestCase):
         other.queue_delete(work)
         self.assertEqual(inbox.consumer_tag, inbox.wait_cancelled())
         self.assertTrue(self.channel.is_open)
+
+    @unittest.skipUnless(BARTLEBY, "delayed retries in a classic queue are Bartleby's")
+    def test_readme_example(self):
+        """Broken if the README's Python program did not leave its message, with its history, in work.dead."""
+        with open(README, encoding="utf-8") as file:
+            program = file.read().split("```python\n")[1].split("```\n")[0]
+        address = "amqp://guest:guest@localhost:5672/"
+        self.assertEqual(1, program.count(address))
+        self.queues += ["work", "work.dead"]
+        for queue in self.queues:
+            self.channel.queue_delete(queue)
+        since = time.time()
+        exec(program.replace(address, AMQP_URL), {})
+        self.assertGreaterEqual(time.time(), since + 6, "a wait of two seconds, and one of four")
+        letter = Inbox(self.channel, "work.dead").take()
+        self.assert_died(letter, since, "delivery_limit", "work", "", ["work"])
+        self.assertEqual(b"copy this", letter[2])
 
 
 if __name__ == "__main__":

@@ -1,10 +1,5 @@
 package api
 
-import (
-	"encoding/json"
-	"fmt"
-)
-
 // A Shelf of GET /api/x/lost-letters counts the lost letters of a virtual host.
 type Shelf struct {
 	VHost    string         `json:"vhost"`
@@ -27,17 +22,6 @@ type LostLetter struct {
 	Size        int64        `json:"size"`         // of what is stored, bytes
 	Persistent  bool         `json:"persistent"`
 	Deaths      List[Death]  `json:"deaths"` // the newest first
-}
-
-// A Death is an entry of x-death.
-type Death struct {
-	Count              int64        `json:"count"`
-	Reason             string       `json:"reason"`
-	Queue              string       `json:"queue"`
-	Time               int64        `json:"time"` // of the first, seconds since the Unix epoch
-	Exchange           string       `json:"exchange"`
-	RoutingKeys        List[string] `json:"routing-keys"`
-	OriginalExpiration *string      `json:"original-expiration,omitempty"` // ms, as the publisher wrote it
 }
 
 // LostLetters is a portion of them, oldest first.
@@ -81,48 +65,4 @@ type Outcomes struct {
 type LetterOutcome struct {
 	ID      uint64 `json:"id"`
 	Outcome string `json:"outcome"`
-}
-
-// A HeldLetter of GET /api/x/held/{vhost}/{queue}: a dead letter that its queue holds until its targets take it.
-type HeldLetter struct {
-	ID          string       `json:"id"`     // digits; wider than what JavaScript takes for a number
-	Cause       string       `json:"cause"`  // no_exchange, no_route, refused
-	Reason      string       `json:"reason"` // of its newest death
-	Since       *string      `json:"since"`  // RFC 3339; null if it had died there for that reason before
-	Took        List[string] `json:"took"`   // the queues that have it already
-	Exchange    string       `json:"exchange"`
-	RoutingKeys List[string] `json:"routing_keys"` // with Exchange, where it was published in the hop that ended here
-	Size        int64        `json:"size"`         // of what is stored, bytes
-	Deaths      List[Death]  `json:"deaths"`       // the newest first
-}
-
-// HeldLetters is a portion of them, in queue order.
-type HeldLetters struct {
-	Items List[HeldLetter] `json:"items"`
-	Next  *string          `json:"next"` // what ?after= has to be for the next portion, null at the end
-}
-
-// DeliveryLimit is a number of returns; negative, in JSON "unlimited", is none.
-type DeliveryLimit int64
-
-// MarshalJSON renders a number or "unlimited".
-func (l DeliveryLimit) MarshalJSON() ([]byte, error) {
-	if l < 0 {
-		return []byte(`"unlimited"`), nil
-	}
-	return json.Marshal(int64(l))
-}
-
-// UnmarshalJSON takes a number or "unlimited".
-func (l *DeliveryLimit) UnmarshalJSON(b []byte) error {
-	if string(b) == `"unlimited"` {
-		*l = -1
-		return nil
-	}
-	var n int64
-	if err := json.Unmarshal(b, &n); err != nil {
-		return fmt.Errorf("delivery_limit is a number or \"unlimited\", not %s", b)
-	}
-	*l = DeliveryLimit(n)
-	return nil
 }

@@ -1,6 +1,11 @@
 package api
 
-// A Name tells one of a virtual host's objects from all others.
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// A Name identifies an object of a virtual host.
 type Name struct {
 	Name  string `json:"name"`
 	VHost string `json:"vhost"`
@@ -74,13 +79,13 @@ type Replica struct {
 	Membership string `json:"Membership"` // voter
 }
 
-// An Inflow is what came to a queue by way of an exchange that clients published to.
+// An Inflow counts the messages that one exchange routed to a queue.
 type Inflow struct {
 	Exchange Name         `json:"exchange"`
 	Stats    MessageStats `json:"stats"`
 }
 
-// An Outflow is what an exchange that clients published to led to a queue.
+// An Outflow counts the messages that an exchange routed to one queue.
 type Outflow struct {
 	Queue Name         `json:"queue"`
 	Stats MessageStats `json:"stats"`
@@ -122,98 +127,27 @@ type CreateQueue struct {
 	QueueName   *string `json:"QueueName,omitempty"`   // if given, that of the path
 }
 
-// An Exchange of GET /api/exchanges. The default exchange has the empty name here, amq.default in paths.
-type Exchange struct {
-	Name         string       `json:"name"`
-	VHost        string       `json:"vhost"`
-	Type         string       `json:"type"`
-	Durable      bool         `json:"durable"`
-	AutoDelete   bool         `json:"auto_delete"`
-	Internal     bool         `json:"internal"`
-	Arguments    Arguments    `json:"arguments"`
-	Policy       *string      `json:"policy"`
-	PerformedBy  string       `json:"user_who_performed_action"`
-	MessageStats MessageStats `json:"message_stats,omitzero"`
+// DeliveryLimit is a number of returns; negative, in JSON "unlimited", is none.
+type DeliveryLimit int64
 
-	MessagesDelayed *int64 `json:"messages_delayed,omitempty"` // that wait in a delayed exchange
-
-	Incoming *List[Object[string]] `json:"incoming,omitempty"` // of one exchange: not counted by channel, and empty
-	Outgoing *List[Outflow]        `json:"outgoing,omitempty"` // of one exchange
+// MarshalJSON renders a number or "unlimited".
+func (l DeliveryLimit) MarshalJSON() ([]byte, error) {
+	if l < 0 {
+		return []byte(`"unlimited"`), nil
+	}
+	return json.Marshal(int64(l))
 }
 
-// PutExchange is the body of PUT /api/exchanges/{vhost}/{name}. Type must be present.
-type PutExchange struct {
-	Type       *string   `json:"type"`
-	Durable    Flag      `json:"durable,omitempty"`
-	AutoDelete Flag      `json:"auto_delete,omitempty"`
-	Internal   Flag      `json:"internal,omitempty"`
-	Arguments  Arguments `json:"arguments,omitempty"`
-}
-
-// A Binding of GET /api/bindings.
-type Binding struct {
-	Source          string    `json:"source"`
-	VHost           string    `json:"vhost"`
-	Destination     string    `json:"destination"`
-	DestinationType string    `json:"destination_type"` // queue or exchange
-	RoutingKey      string    `json:"routing_key"`
-	Arguments       Arguments `json:"arguments"`
-	PropertiesKey   string    `json:"properties_key"` // from PropertiesKey
-}
-
-// PostBinding is the body of POST /api/bindings/{vhost}/e/{source}/q/{destination}; both keys are optional.
-type PostBinding struct {
-	RoutingKey string    `json:"routing_key"`
-	Arguments  Arguments `json:"arguments"`
-}
-
-// PostPublish is the body of POST /api/exchanges/{vhost}/{name}/publish. The first four must be present.
-type PostPublish struct {
-	Properties      *Arguments `json:"properties,omitempty"`
-	RoutingKey      *string    `json:"routing_key,omitempty"`
-	Payload         *string    `json:"payload,omitempty"`
-	PayloadEncoding *string    `json:"payload_encoding,omitempty"` // string or base64
-}
-
-// Published answers PostPublish.
-type Published struct {
-	Routed    bool     `json:"routed"`
-	Scheduled []string `json:"scheduled,omitempty"` // IDs of the message in delayed exchanges, in which it waits
-}
-
-// PostGet is the body of POST /api/queues/{vhost}/{name}/get. Count, AckMode and Encoding must be present.
-type PostGet struct {
-	Count *Integer `json:"count"`
-	// ack_requeue_true, reject_requeue_true, ack_requeue_false, reject_requeue_false
-	AckMode  *string  `json:"ackmode"`
-	Encoding *string  `json:"encoding"`           // auto or base64
-	Truncate *Integer `json:"truncate,omitempty"` // bytes of payload to show
-}
-
-// A Message taken by PostGet.
-type Message struct {
-	MessageHead
-	Payload         string `json:"payload"`
-	PayloadEncoding string `json:"payload_encoding"` // string or base64
-}
-
-// A MessageHead is what comes before the payload.
-type MessageHead struct {
-	PayloadBytes int       `json:"payload_bytes"` // of the whole payload, shown or not
-	Redelivered  bool      `json:"redelivered"`
-	Exchange     string    `json:"exchange"`
-	RoutingKey   string    `json:"routing_key"`
-	MessageCount int64     `json:"message_count"` // ready ones left behind it
-	Properties   Arguments `json:"properties"`
-}
-
-// A Page is what a list becomes when the query names a page.
-type Page[T any] struct {
-	TotalCount    int     `json:"total_count"`
-	ItemCount     int     `json:"item_count"`
-	FilteredCount int     `json:"filtered_count"`
-	Page          int     `json:"page"`
-	PageSize      int     `json:"page_size"`
-	PageCount     int     `json:"page_count"`
-	Items         List[T] `json:"items"`
+// UnmarshalJSON takes a number or "unlimited".
+func (l *DeliveryLimit) UnmarshalJSON(b []byte) error {
+	if string(b) == `"unlimited"` {
+		*l = -1
+		return nil
+	}
+	var n int64
+	if err := json.Unmarshal(b, &n); err != nil {
+		return fmt.Errorf("delivery_limit is a number or \"unlimited\", not %s", b)
+	}
+	*l = DeliveryLimit(n)
+	return nil
 }

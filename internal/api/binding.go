@@ -11,6 +11,23 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
+// A Binding of GET /api/bindings.
+type Binding struct {
+	Source          string    `json:"source"`
+	VHost           string    `json:"vhost"`
+	Destination     string    `json:"destination"`
+	DestinationType string    `json:"destination_type"` // queue or exchange
+	RoutingKey      string    `json:"routing_key"`
+	Arguments       Arguments `json:"arguments"`
+	PropertiesKey   string    `json:"properties_key"` // from PropertiesKey
+}
+
+// PostBinding is the body of POST /api/bindings/{vhost}/e/{source}/q/{destination}; both keys are optional.
+type PostBinding struct {
+	RoutingKey string    `json:"routing_key"`
+	Arguments  Arguments `json:"arguments"`
+}
+
 // PropertiesKey names a binding among those between the same two ends, in one path segment: "~" for an empty key
 // without arguments, the percent-encoded key without arguments, else the key, "~" and a digest of the arguments,
 // whose order does not count. Source: RabbitMQ management API, bindings.

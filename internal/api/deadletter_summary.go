@@ -1,0 +1,61 @@
+package api
+
+// LettersSummary of GET /api/x/letters (a list of them) and /api/x/letters/{vhost}/summary, both with ?range=. What is
+// counted is so since the broker started; Recent is of the range.
+type LettersSummary struct {
+	VHost string         `json:"vhost"`
+	Died  Object[uint64] `json:"died"` // by reason
+	// of these: where no dead-letter exchange was set; but for delivery_limit they are gone
+	NoDLX     uint64            `json:"no_dlx"`
+	Letters   uint64            `json:"letters"` // that came into queues
+	Waiting   int64             `json:"waiting"` // messages in dead-letter queues now
+	Bytes     int64             `json:"bytes"`   // of these
+	OldestSec *float64          `json:"oldest_seconds"`
+	Held      int64             `json:"held"` // dead letters that their queues hold now
+	Lost      Shelf             `json:"lost"`
+	Redriven  uint64            `json:"redriven"`
+	CameBack  uint64            `json:"came_back"` // of these
+	Refused   uint64            `json:"refused"`   // were to be sent back, and stayed
+	Discarded uint64            `json:"discarded"`
+	Jobs      Object[int]       `json:"jobs"` // by state
+	Queues    List[LetterQueue] `json:"queues"`
+	Recent    RecentDeaths      `json:"recent"`
+}
+
+// RecentDeaths are those in a virtual host in a range of time.
+type RecentDeaths struct {
+	Deaths
+	NoDLX    uint64            `json:"no_dlx"`    // of Died, as above
+	CameBack uint64            `json:"came_back"` // that had been redriven, and died again
+	Sources  List[DeathSource] `json:"sources"`   // the queues in which most died, up to ten
+	Others   uint64            `json:"others"`    // of Died: in other queues, or in those that are no more
+}
+
+// A DeathSource is a queue in which messages died.
+type DeathSource struct {
+	Queue string         `json:"queue"`
+	Died  Object[uint64] `json:"died"` // by reason
+	Total uint64         `json:"total"`
+}
+
+// Deaths of GET /api/x/queues/{vhost}/{queue}/deaths?range=1m|10m|1h|8h|24h; an hour without range. They are known
+// since the broker started, to the length of a step.
+type Deaths struct {
+	Range   string               `json:"range"`
+	Since   string               `json:"since"`        // RFC 3339: what is counted came after that
+	Died    Object[uint64]       `json:"died"`         // by reason
+	Letters uint64               `json:"letters"`      // dead letters that came in
+	StepSec int64                `json:"step_seconds"` // between two of Times, but for the last
+	Times   List[int64]          `json:"times"`        // when steps ended, ms since the Unix epoch, oldest first
+	ByStep  Object[List[uint64]] `json:"by_step"`      // what died in each of them, by reason, and letters
+}
+
+// A LetterQueue is a queue that dead letters of other queues come to.
+type LetterQueue struct {
+	Name      string   `json:"name"`
+	Messages  int64    `json:"messages"`
+	Bytes     int64    `json:"bytes"`
+	Consumers int      `json:"consumers"`
+	Arrivals  uint64   `json:"arrivals"` // letters that came
+	OldestSec *float64 `json:"oldest_seconds"`
+}

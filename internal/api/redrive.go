@@ -1,0 +1,100 @@
+package api
+
+// PostRedrive is the body of POST /api/x/redrives/{vhost}: a job, or with DryRun what it would do.
+type PostRedrive struct {
+	Source  RedriveSource  `json:"source"`
+	IDs     List[LetterID] `json:"ids,omitempty"` // these; else
+	Filter  string         `json:"filter"`        // those that it finds; "" all
+	Max     Integer        `json:"max"`           // at most so many, 0: no limit
+	Action  string         `json:"action"`        // redrive (usual), discard
+	Target  RedriveTarget  `json:"target"`
+	Options RedriveOptions `json:"options"`
+	DryRun  Flag           `json:"dry_run"`
+}
+
+// A RedriveSource is where the letters are: a queue, or the lost letters.
+type RedriveSource struct {
+	Queue string `json:"queue"`
+	Lost  Flag   `json:"lost"`
+}
+
+// A RedriveTarget is where letters go.
+type RedriveTarget struct {
+	// origin: exchange and keys of the first publish; queue; elsewhere; on (usual for lost letters): where they were
+	// going
+	To         string  `json:"to"`
+	Queue      string  `json:"queue,omitempty"`       // of queue: this one for all; "": each to the queue of its first death
+	Exchange   *string `json:"exchange,omitempty"`    // elsewhere
+	RoutingKey *string `json:"routing_key,omitempty"` // elsewhere; without it its own keys
+}
+
+// RedriveOptions are how a job goes on.
+type RedriveOptions struct {
+	Rate   Integer `json:"rate"`   // letters per second, 0: as fast as may be
+	Order  string  `json:"order"`  // oldest (usual), newest
+	Canary Integer `json:"canary"` // so many first, then it watches; 0: none
+	// how long after the canary, each step of the ramp and the end; 0: 10 s
+	WatchMS Integer `json:"watch_ms"`
+	Ramp    Flag    `json:"ramp"` // tenfold from the canary on, watching after each step
+	// stop when more than so many percent of what was sent came back; 0: never
+	StopShare      Integer `json:"stop_percent"`
+	StopNoConsumer Flag    `json:"stop_no_consumer"` // stop when a queue that letters went to has no consumer
+	// without x-death; it is kept usually, since cycles and counts depend on it
+	StripDeaths    Flag `json:"strip_deaths"`
+	DropExpiration Flag `json:"drop_expiration"` // the publisher's expiration is not given back
+}
+
+// PatchRedrive changes a job that goes on.
+type PatchRedrive struct {
+	Rate *Integer `json:"rate,omitempty"`
+}
+
+// A Redrive is a job of GET /api/x/redrives/{vhost}[/{id}].
+type Redrive struct {
+	ID      int64          `json:"id"`
+	VHost   string         `json:"vhost"`
+	User    string         `json:"user"`
+	Action  string         `json:"action"`
+	Source  RedriveSource  `json:"source"`
+	IDs     int            `json:"ids"` // how many were named
+	Filter  string         `json:"filter"`
+	Max     int64          `json:"max"`
+	Target  RedriveTarget  `json:"target"`
+	Options RedriveOptions `json:"options"`
+	State   string         `json:"state"` // running, watching, paused, stopped, done, cancelled, failed
+	// stopped: came_back, no_consumer, access; failed: no_queue; paused, cancelled: who did it
+	Why    string  `json:"why"`
+	Begun  string  `json:"begun"` // RFC 3339
+	Ended  *string `json:"ended"`
+	Looked int64   `json:"looked"` // at so many letters
+	Moved  int64   `json:"moved"`
+	// by why: no_exchange, no_route, refused, no_queue, unknown, busy; they stay where they were
+	Refused  Object[int64] `json:"refused"`
+	CameBack int64         `json:"came_back"`
+	Total    int64         `json:"total"` // letters in the source when it began, or named
+	Rate     float64       `json:"rate"`  // letters per second lately
+	ETA      *int64        `json:"eta_ms"`
+}
+
+// RedriveTrial answers a dry run.
+type RedriveTrial struct {
+	Looked  int64 `json:"looked"`
+	Matches int64 `json:"matches"` // of Looked
+	Partial bool  `json:"partial"` // there are more to look at than a trial does
+	// how many match as the index has it, null if it does not know all of them
+	Found   *int64        `json:"found"`
+	Index   *IndexState   `json:"index"` // null: messages were looked at one after the other
+	Refused Object[int64] `json:"refused"`
+	Queues  Object[int64] `json:"queues"` // how many would go where
+	// in how many cases others would have to go for them there, as things stand
+	Pushed Object[int64]       `json:"pushed_out"`
+	Fits   bool                `json:"fits"` // of a discard: the lost letters have room
+	Sample List[RedriveSample] `json:"sample"`
+}
+
+// A RedriveSample says where one letter would go.
+type RedriveSample struct {
+	ID      string       `json:"id"`
+	Queues  List[string] `json:"queues"`
+	Refused string       `json:"refused"` // "": it is not
+}

@@ -162,7 +162,7 @@ var house = []room{
 	{path: "internal/cli/output", floor: frontends, column: decides},
 	{path: "internal/cli/jsonfile", floor: frontends, column: decides},
 	{path: "internal/cli/rabbitmqadmin", floor: frontends, column: decides, imports: []string{"internal/api", "internal/cli/output", "internal/cli/jsonfile"}},
-	{path: "internal/cli/command", floor: frontends, column: decides, imports: []string{"internal/api", "internal/cli/output"}},
+	{path: "internal/cli/command", floor: frontends, column: decides, imports: []string{"internal/api", "internal/cli/output", "internal/cli/jsonfile"}},
 	// The packages with commands know what commands share, and not each other.
 	{path: "internal/cli/resources", floor: frontends, column: decides, imports: command},
 	{path: "internal/cli/policies", floor: frontends, column: decides,

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -31,6 +32,11 @@ type Arguments amqp.Table
 // MarshalJSON renders an object, {} if there is no argument.
 func (a Arguments) MarshalJSON() ([]byte, error) {
 	return appendTable(nil, amqp.Table(a), `"undefined"`), nil
+}
+
+// With are the arguments and one more, a string.
+func (a Arguments) With(name, value string) Arguments {
+	return append(slices.Clone(a), amqp.Field{Name: name, Value: amqp.String(value)})
 }
 
 // Editable is Arguments in which void is null, from which it is void again: for what people change and send back.

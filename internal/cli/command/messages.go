@@ -3,8 +3,11 @@ package command
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"math"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 
@@ -12,16 +15,53 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/cli/output"
 )
 
+// Limit reads the option --limit, a number of what; usual is its value if it is not given.
+func (c *Call) Limit(usual int, what string) (int, error) {
+	given, ok := c.Options.Get("limit")
+	if !ok {
+		return usual, nil
+	}
+	n, err := strconv.Atoi(given)
+	if err != nil || n < 1 {
+		return 0, c.Invalid(fmt.Sprintf("the limit '%s' is not a number of %s", given, what))
+	}
+	return n, nil
+}
+
+// ReadFile reads a file, or standard input if its name is "-".
+func (c *Call) ReadFile(name string) (contents []byte, err error) {
+	if name == "-" {
+		contents, err = io.ReadAll(c.Stdin)
+	} else {
+		contents, err = os.ReadFile(name)
+	}
+	if err != nil {
+		return nil, Failf(ExitData, "cannot read the file: %v", err)
+	}
+	return contents, nil
+}
+
+// ReadProperties reads the properties of a message: a JSON object, or a file with one.
+func (c *Call) ReadProperties(given string) (properties api.Arguments, err error) {
+	text := []byte(given)
+	if !strings.HasPrefix(given, "{") {
+		if text, err = c.ReadFile(given); err != nil {
+			return nil, err
+		}
+	}
+	properties = api.Arguments{}
+	if err := api.Decode(text, &properties); err != nil {
+		return nil, Failf(ExitData, "the properties are not a JSON object: %v%s", err, c.RepairHint(string(text)))
+	}
+	return properties, nil
+}
+
 // Page asks for a list of messages, portion by portion, up to the number that --limit names.
 func (c *Call) Page(query url.Values, what string, segments ...string) ([]Row, error) {
 	const portion = 500
-	most := int(^uint(0) >> 1)
-	if given, ok := c.Options.Get("limit"); ok {
-		n, err := strconv.Atoi(given)
-		if err != nil || n < 1 {
-			return nil, c.Invalid(fmt.Sprintf("the limit '%s' is not a number of %s", given, what))
-		}
-		most = n
+	most, err := c.Limit(math.MaxInt, what)
+	if err != nil {
+		return nil, err
 	}
 	var all []Row
 	for {

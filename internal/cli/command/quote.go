@@ -3,7 +3,18 @@ package command
 import (
 	"fmt"
 	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/cli/jsonfile"
 )
+
+// RepairHint says why a text is not JSON and what to type instead, if a shell or an editor has changed it; else "".
+func (c *Call) RepairHint(text string) string {
+	repaired, cause, ok := jsonfile.Repair(text)
+	if !ok {
+		return ""
+	}
+	return "\n\nIt is not JSON because " + cause + ". Type:\n  " + Quote(repaired, c.Windows)
+}
 
 // Quote writes a word so that the user's shell hands it over unchanged.
 func Quote(word string, windows bool) string {

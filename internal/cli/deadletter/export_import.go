@@ -15,19 +15,6 @@ import (
 // linesType is what an import is.
 const linesType = "application/x-ndjson"
 
-// readFile reads a file, or standard input.
-func readFile(c *command.Call, name string) (contents []byte, err error) {
-	if name == "-" {
-		contents, err = io.ReadAll(c.Stdin)
-	} else {
-		contents, err = os.ReadFile(name)
-	}
-	if err != nil {
-		return nil, command.Failf(command.ExitData, "cannot read the file: %v", err)
-	}
-	return contents, nil
-}
-
 // exportDLQ writes dead letters to a file, which is there under its name only if it is complete, or to standard output.
 func exportDLQ(c *command.Call) error {
 	query := url.Values{}

@@ -28,7 +28,7 @@ func resend(c *command.Call) error {
 		post.RoutingKey = &key
 	}
 	if file, ok := c.Options.Get("payload"); ok {
-		payload, err := readFile(c, file)
+		payload, err := c.ReadFile(file)
 		if err != nil {
 			return err
 		}
@@ -38,15 +38,12 @@ func resend(c *command.Call) error {
 		}
 		post.Payload = &text
 	}
-	if file, ok := c.Options.Get("properties"); ok {
-		text, err := readFile(c, file)
+	if given, ok := c.Options.Get("properties"); ok {
+		properties, err := c.ReadProperties(given)
 		if err != nil {
 			return err
 		}
-		post.Properties = &api.Arguments{}
-		if err := api.Decode(text, post.Properties); err != nil {
-			return command.Failf(command.ExitData, "the properties are not a JSON object: %v", err)
-		}
+		post.Properties = &properties
 	}
 	c.Banner("Resending message %s of %s in vhost '%s' ...", rest[0], sourceName(c, queue), c.VHost())
 	var answer api.Resent

@@ -3,7 +3,6 @@ package node
 import (
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/cli/command"
@@ -19,11 +18,9 @@ func listAudit(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	most := 100
-	if given, ok := c.Options.Get("limit"); ok {
-		if most, err = strconv.Atoi(given); err != nil || most < 1 {
-			return c.Invalid("the limit '" + given + "' is not a positive number")
-		}
+	most, err := c.Limit(100, "records")
+	if err != nil {
+		return err
 	}
 	query := url.Values{}
 	if user, ok := c.Options.Get("user"); ok {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/cli/command"
-	"github.com/bartleby-mq/bartleby/internal/cli/jsonfile"
 	"github.com/bartleby-mq/bartleby/internal/cli/output"
 )
 
@@ -28,10 +27,7 @@ func listParameters(c *command.Call) error {
 func valueArgument(c *command.Call, i int) (api.PutParameter, error) {
 	var value json.RawMessage
 	if err := json.Unmarshal([]byte(c.Args[i]), &value); err != nil {
-		hint := ""
-		if repaired, cause, ok := jsonfile.Repair(c.Args[i]); ok {
-			hint = "\n\nIt is not JSON because " + cause + ". Type:\n  " + command.Quote(repaired, c.Windows)
-		}
+		hint := c.RepairHint(c.Args[i])
 		return api.PutParameter{}, command.Failf(command.ExitUnavailable, "Could not parse JSON document: %v%s", err, hint)
 	}
 	return api.PutParameter{Value: value}, nil

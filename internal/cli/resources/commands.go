@@ -77,7 +77,7 @@ func QuorumQueues() []command.Command {
 
 // Queues are the commands under the title "Queues, exchanges, bindings".
 func Queues() []command.Command {
-	return []command.Command{
+	return append(declarations(), []command.Command{
 		{Name: "list_queues", Tools: command.Both | command.Queues, Usage: command.InVHost + "[--online] [--offline] [--local] " + command.AnyColumn, About: "Lists queues.", Most: command.Unbounded, Options: "online offline local", Run: listQueues, More: command.ColumnsOf(queueColumns), Example: "list_queues name messages consumers policy\nlist_queues -p shop -q name messages | awk '$2 > 1000'"},
 		{Name: "list_exchanges", Tools: command.Both, Usage: command.InVHost + command.AnyColumn, About: "Lists exchanges.", Most: command.Unbounded, Run: listExchanges, More: command.ColumnsOf(exchangeColumns)},
 		{Name: "list_bindings", Tools: command.Both, Usage: command.InVHost + command.AnyColumn, About: "Lists bindings.", Most: command.Unbounded, Run: listBindings, More: command.ColumnsOf(bindingColumns)},
@@ -86,7 +86,55 @@ func Queues() []command.Command {
 		{Name: "purge_queue", Tools: command.Ctl, Usage: command.InVHost + "<queue>", About: "Deletes the ready messages of a queue.", Least: 1, Most: 1, Run: purgeQueue},
 		{Name: "delete_queue", Tools: command.Ctl, Usage: command.InVHost + "<queue> [--if-empty] [--if-unused]", About: "Deletes a queue and its messages.", Least: 1, Most: 1, Options: "if-empty if-unused force", Run: deleteQueue},
 		{Name: "delete_exchange", Tools: command.Ctl, Usage: command.InVHost + "<exchange> [--if-unused]", About: "Deletes an exchange.", Least: 1, Most: 1, Options: "if-unused", Run: deleteExchange},
+	}...)
+}
+
+const declareUsage = command.InVHost + "[--type <type>] [--auto-delete] "
+
+// declarations declare objects, and publish and get messages.
+func declarations() []command.Command {
+	return []command.Command{
+		{
+			Name: "declare_queue", Tools: command.Ctl, Usage: declareUsage + "[--arguments <json>] <queue>",
+			About: "Declares a durable queue.", Least: 1, Most: 1, Options: "type auto-delete arguments", Run: declareQueue,
+			Example: "declare_queue orders\n" +
+				`declare_queue work --type quorum --arguments '{"x-dead-letter-exchange":"","x-dead-letter-routing-key":"work.dead"}'`,
+		},
+		{
+			Name: "declare_exchange", Tools: command.Ctl, Usage: declareUsage + "[--internal] [--arguments <json>] <exchange>",
+			About: "Declares a durable exchange, of the type direct unless another is given.",
+			Least: 1, Most: 1, Options: "type auto-delete internal arguments", Run: declareExchange,
+			Example: "declare_exchange events --type topic\n" +
+				`declare_exchange later --type x-delayed-message --arguments '{"x-delayed-type":"direct"}'`,
+		},
+		{
+			Name: "declare_binding", Tools: command.Ctl,
+			Usage: command.InVHost + "[--routing-key <key>] [--arguments <json>] <exchange> (<queue> | --to-exchange <exchange>)",
+			About: "Binds a queue, or an exchange, to an exchange.",
+			Least: 2, Most: 2, Options: "routing-key arguments to-exchange", Run: declareBinding,
+			Example: "declare_binding events orders --routing-key 'order.*'",
+		},
+		{
+			Name: "publish_message", Tools: command.Ctl,
+			Usage: command.InVHost + "[--exchange <exchange>] [--properties <properties>] <routing key> [<payload>]",
+			About: "Publishes a persistent message. Reads the payload from standard input if it is not given.",
+			Least: 1, Most: 2, Options: "exchange properties", Run: publishMessage, More: publishHelp,
+			Example: "publish_message orders 'order 42'\n" +
+				`publish_message order.new '{"id":42}' --exchange events --properties '{"headers":{"tenant":"acme"}}'`,
+		},
+		{
+			Name: "get_messages", Tools: command.Ctl,
+			Usage: command.InVHost + "[--limit <number>] [--ack] <queue> " + command.AnyColumn,
+			About: "Shows the oldest ready message of a queue, or more, and returns them to the queue; with --ack, removes them.",
+			Least: 1, Most: command.Unbounded, Options: "limit ack", Run: getMessages, More: command.FixedColumns(gotColumns),
+			Example: "get_messages orders\nget_messages orders --limit 10 routing_key properties payload",
+		},
 	}
+}
+
+func publishHelp() string {
+	return `Without --exchange, the message goes to the default exchange: the routing key is the name of a queue. If no queue
+takes the message, the command fails. --properties replaces delivery_mode 2, which makes the message persistent.`
 }
 
 // Connections are the commands under the title "Connections".

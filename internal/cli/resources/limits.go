@@ -15,11 +15,8 @@ import (
 func limitsArgument(c *command.Call, i int) (api.Limits, error) {
 	var limits api.Limits
 	if err := json.Unmarshal([]byte(c.Args[i]), &limits); err != nil || !jsonfile.IsObject(c.Args[i]) {
-		hint := ""
-		if repaired, cause, ok := jsonfile.Repair(c.Args[i]); ok {
-			hint = "\n\nIt is not JSON because " + cause + ". Type:\n  " + command.Quote(repaired, c.Windows)
-		}
-		return nil, command.Failf(command.ExitUnavailable, "Could not parse JSON document: limits are an object of numbers, such as {\"max-connections\":10}%s", hint)
+		const refusal = "Could not parse JSON document: limits are an object of numbers, such as {\"max-connections\":10}%s"
+		return nil, command.Failf(command.ExitUnavailable, refusal, c.RepairHint(c.Args[i]))
 	}
 	return limits, nil
 }

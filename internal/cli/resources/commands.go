@@ -89,6 +89,9 @@ func Queues() []command.Command {
 	}...)
 }
 
+const bindingUsage = command.InVHost +
+	"[--routing-key <key>] [--arguments <json>] <exchange> (<queue> | --to-exchange <exchange>)"
+
 const declareUsage = command.InVHost + "[--type <type>] [--auto-delete] "
 
 // declarations declare objects, and publish and get messages.
@@ -98,7 +101,7 @@ func declarations() []command.Command {
 			Name: "declare_queue", Tools: command.Ctl, Usage: declareUsage + "[--arguments <json>] <queue>",
 			About: "Declares a durable queue.", Least: 1, Most: 1, Options: "type auto-delete arguments", Run: declareQueue,
 			Example: "declare_queue orders\n" +
-				`declare_queue work --type quorum --arguments '{"x-dead-letter-exchange":"","x-dead-letter-routing-key":"work.dead"}'`,
+				`declare_queue work --type quorum --arguments '{"x-dead-letter-exchange":"dlx"}'`,
 		},
 		{
 			Name: "declare_exchange", Tools: command.Ctl, Usage: declareUsage + "[--internal] [--arguments <json>] <exchange>",
@@ -109,7 +112,7 @@ func declarations() []command.Command {
 		},
 		{
 			Name: "declare_binding", Tools: command.Ctl,
-			Usage: command.InVHost + "[--routing-key <key>] [--arguments <json>] <exchange> (<queue> | --to-exchange <exchange>)",
+			Usage: bindingUsage,
 			About: "Binds a queue, or an exchange, to an exchange.",
 			Least: 2, Most: 2, Options: "routing-key arguments to-exchange", Run: declareBinding,
 			Example: "declare_binding events orders --routing-key 'order.*'",
@@ -125,7 +128,7 @@ func declarations() []command.Command {
 		{
 			Name: "get_messages", Tools: command.Ctl,
 			Usage: command.InVHost + "[--limit <number>] [--ack] <queue> " + command.AnyColumn,
-			About: "Shows the oldest ready message of a queue, or more, and returns them to the queue; with --ack, removes them.",
+			About: "Shows the oldest ready messages of a queue and returns them to it; with --ack, removes them.",
 			Least: 1, Most: command.Unbounded, Options: "limit ack", Run: getMessages, More: command.FixedColumns(gotColumns),
 			Example: "get_messages orders\nget_messages orders --limit 10 routing_key properties payload",
 		},

@@ -24,7 +24,8 @@ func argumentsOption(c *command.Call) (arguments api.Arguments, err error) {
 func declare(c *command.Call, what, kind string, body any) error {
 	name := c.Args[0]
 	if plain, ok := strings.CutPrefix(name, "name="); ok {
-		return c.Invalid("'name=…' is the form of rabbitmqadmin. Type:\n  " + c.Program + " " + c.Command.Name + " " + command.Quote(plain, c.Windows))
+		typed := c.Program + " " + c.Command.Name + " " + command.Quote(plain, c.Windows)
+		return c.Invalid("'name=…' is the form of rabbitmqadmin. Type:\n  " + typed)
 	}
 	c.Banner("Declaring "+what+" '%s' in vhost '%s' ...", name, c.VHost())
 	created, err := c.Client.Put(c.Ctx, body, kind, c.VHost(), name)
@@ -75,12 +76,13 @@ func declareBinding(c *command.Call) error {
 	c.Banner("Binding %s '%s' to exchange '%s' in vhost '%s' ...", kind, target, source, c.VHost())
 	post := api.PostBinding{RoutingKey: c.Options.Or("routing-key", ""), Arguments: arguments}
 	err = c.Client.Post(c.Ctx, post, nil, "bindings", c.VHost(), "e", source, letter, target)
-	switch {
-	case command.Status(err) == http.StatusNotFound && command.Status(c.Client.Get(c.Ctx, nil, "exchanges", c.VHost(), source)) == http.StatusNotFound:
-		return c.NoObject(source)
-	case command.Status(err) == http.StatusNotFound:
+	if command.Status(err) == http.StatusNotFound {
+		if command.Status(c.Client.Get(c.Ctx, nil, "exchanges", c.VHost(), source)) == http.StatusNotFound {
+			target = source
+		}
 		return c.NoObject(target)
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
 	return c.Done("", nil)

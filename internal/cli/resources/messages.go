@@ -25,9 +25,10 @@ func publishMessage(c *command.Call) error {
 	if !utf8.Valid(payload) {
 		text, encoding = base64.StdEncoding.EncodeToString(payload), "base64"
 	}
-	name, to, missing := exchange, "exchange '"+exchange+"' with routing key '"+key+"'", "no queue takes the routing key '"+key+"'"
+	name, missing := exchange, "no queue takes the routing key '"+key+"'"
+	to := "exchange '" + exchange + "' with routing key '" + key + "'"
 	if exchange == "" {
-		name, to, missing = "amq.default", "queue '"+key+"'", "there is no queue '"+key+"'"
+		name, missing, to = "amq.default", "there is no queue '"+key+"'", "queue '"+key+"'"
 	}
 	c.Banner("Publishing a message to %s in vhost '%s' ...", to, c.VHost())
 	post := api.PostPublish{Properties: &properties, RoutingKey: &key, Payload: &text, PayloadEncoding: &encoding}
@@ -84,8 +85,9 @@ func getMessages(c *command.Call) error {
 	}
 	c.Banner("Getting messages from queue '%s' in vhost '%s' ...", queue, c.VHost())
 	n := api.Integer(count)
+	post := api.PostGet{Count: &n, AckMode: &mode, Encoding: &encoding}
 	var rows []command.Row
-	err = c.Client.Post(c.Ctx, api.PostGet{Count: &n, AckMode: &mode, Encoding: &encoding}, &rows, "queues", c.VHost(), queue, "get")
+	err = c.Client.Post(c.Ctx, post, &rows, "queues", c.VHost(), queue, "get")
 	if command.Status(err) == http.StatusNotFound {
 		return c.NoObject(queue)
 	}

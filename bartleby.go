@@ -26,7 +26,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqpserver"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/engine/resource"
@@ -172,7 +172,7 @@ func Start(c Config) (*Broker, error) {
 		o.Journal.SegmentBytes, o.Journal.ReserveBytes = c.SegmentBytes, c.ReserveBytes
 	}
 	if c.LoadDefinitions != "" {
-		o.Defaults = &access.Defaults{}
+		o.Defaults = &accounts.Defaults{}
 	}
 	if c.TestClock {
 		o.Clock = engine.NewTestClock(time.Now())
@@ -212,14 +212,15 @@ func (b *Broker) open() error {
 // Source: RabbitMQ cluster_name.
 func (b *Broker) nameCluster() error {
 	name := b.config.ClusterName
-	if name == "" || name == b.engine.Access().ClusterName() {
+	if name == "" || name == b.engine.Accounts().ClusterName() {
 		return nil
 	}
 	value, err := json.Marshal(name)
 	if err != nil {
 		return fmt.Errorf("cluster name: %w", err)
 	}
-	_, err = b.engine.ChangeAccess(context.Background(), access.Command{Kind: access.SetGlobalParameter, Name: access.ClusterNameParameter, Value: value})
+	_, err = b.engine.ChangeAccounts(context.Background(), accounts.Command{Kind: accounts.SetGlobalParameter,
+		Name: accounts.ClusterNameParameter, Value: value})
 	if err != nil {
 		return fmt.Errorf("cluster name: %w", err)
 	}
@@ -229,7 +230,7 @@ func (b *Broker) nameCluster() error {
 // lookAtUsers tells of what nobody expects who configures users: that one is made only in the beginning, and that there
 // may be nobody to administer the broker. Source: docs/compat/configuration.md#7.
 func (b *Broker) lookAtUsers() {
-	view := b.engine.Access()
+	view := b.engine.Accounts()
 	if first := b.config.First; first != nil && first.User != "" && b.config.LoadDefinitions == "" {
 		if _, ok := view.User(first.User); !ok {
 			b.config.Log.Warn("the default user does not exist: it is created only with a new data directory; create users with 'bartleby ctl add_user'",
@@ -237,7 +238,7 @@ func (b *Broker) lookAtUsers() {
 		}
 	}
 	for _, u := range view.Users() {
-		if u.ActsAs(access.TagAdministrator) {
+		if u.ActsAs(accounts.TagAdministrator) {
 			return
 		}
 	}

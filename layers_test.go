@@ -58,7 +58,9 @@ var values = []string{"net/netip"}
 
 // broker is what the packages of the HTTP API read and change.
 var broker = []string{
-	"internal/engine", "internal/vhost", "internal/vhost/fact", "internal/settings", "internal/access", "internal/authz", "internal/lint", "internal/topology", "internal/amqp", "internal/filter", "internal/search", "internal/fairshare",
+	"internal/engine", "internal/vhost", "internal/vhost/fact", "internal/settings", "internal/accounts",
+	"internal/authz", "internal/lint", "internal/topology", "internal/amqp", "internal/filter", "internal/search",
+	"internal/fairshare",
 }
 
 // command is what the packages with commands of the command line know.
@@ -87,7 +89,8 @@ var house = []room{
 		imports: []string{"internal/amqp", "internal/deadline", "internal/regex"}},
 	{path: "internal/queue", floor: machines, column: decides, never: world, passive: true,
 		imports: []string{"internal/amqp", "internal/deadline", "internal/storage"}},
-	{path: "internal/access", floor: machines, column: decides, imports: []string{"internal/amqp", "internal/regex"}, never: world, passive: true},
+	{path: "internal/accounts", floor: machines, column: decides, imports: []string{"internal/amqp", "internal/regex"},
+		never: world, passive: true},
 	// oracle is the rules told a second time, for tests: it knows neither the machine nor its parts.
 	{path: "internal/vhost/oracle", floor: machines, column: decides, imports: []string{"internal/amqp"}, never: world, passive: true},
 	{path: "internal/journal", floor: machines, column: remembers, never: world, passive: true,
@@ -105,7 +108,8 @@ var house = []room{
 
 	// authz decides who may do what, of commands too: it knows them, and what rules ask of a virtual host.
 	{path: "internal/authz", floor: rights, column: decides, never: []string{"os", "log", "syscall"}, passive: true,
-		imports: []string{"internal/access", "internal/vhost", "internal/vhost/fact", "internal/topology", "internal/amqp", "internal/filter"}},
+		imports: []string{"internal/accounts", "internal/vhost", "internal/vhost/fact", "internal/topology",
+			"internal/amqp", "internal/filter"}},
 
 	// lint looks at a copy of what a virtual host has, with the rules that the machine uses.
 	{path: "internal/lint", floor: rights, column: decides, never: world, passive: true,
@@ -116,7 +120,8 @@ var house = []room{
 	// search looks at the machine through a seam that the engine fills: it keeps an index of its own, off the way of
 	// messages.
 	{path: "internal/search", floor: runtime, column: between, never: []string{"net"},
-		imports: []string{"internal/vhost", "internal/vhost/fact", "internal/queue", "internal/access", "internal/filter", "internal/amqp", "internal/fairshare"}},
+		imports: []string{"internal/vhost", "internal/vhost/fact", "internal/queue", "internal/accounts",
+			"internal/filter", "internal/amqp", "internal/fairshare"}},
 
 	// salvage looks at a stopped broker's data with the eyes of the engine: it folds what the journal has.
 	{path: "internal/repair", floor: runtime, column: between, imports: []string{"*"}, never: world, passive: true},
@@ -134,7 +139,9 @@ var house = []room{
 	{path: "internal/sim/mutants", floor: assembly, column: between, imports: []string{"*"}},
 
 	{path: "internal/amqpserver", floor: frontends, column: decides,
-		imports: []string{"internal/engine", "internal/vhost", "internal/vhost/fact", "internal/access", "internal/authz", "internal/listener", "internal/wire", "internal/amqp"}}, // access: to look at, for logins
+		// accounts: read for logins
+		imports: []string{"internal/engine", "internal/vhost", "internal/vhost/fact", "internal/accounts",
+			"internal/authz", "internal/listener", "internal/wire", "internal/amqp"}},
 	// The packages of the HTTP API: web is what they have in common, management puts them together.
 	{path: "internal/management/web", floor: frontends, column: decides, imports: append([]string{"internal/api", "internal/logging", "internal/regex"}, broker...)},
 	{path: "internal/management/stats", floor: frontends, column: decides, imports: append([]string{"internal/api", "internal/management/web"}, broker...)},

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -51,7 +51,8 @@ func (c *Config) newVHosts() engine.NewVHosts {
 	}
 	for _, l := range c.NewVHosts.Limits {
 		limits := engine.NewVHostLimits{VHosts: l.VHosts}
-		for _, one := range []access.Limit{{Name: access.LimitConnections, Value: l.ConnectionsMax}, {Name: access.LimitQueues, Value: l.QueuesMax}} {
+		for _, one := range []accounts.Limit{{Name: accounts.LimitConnections, Value: l.ConnectionsMax},
+			{Name: accounts.LimitQueues, Value: l.QueuesMax}} {
 			if one.Value >= 0 {
 				limits.Limits = append(limits.Limits, one)
 			}

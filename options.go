@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqpserver"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/engine"
@@ -42,14 +42,14 @@ func DefaultClients() *Clients {
 }
 
 // First is what an empty broker begins with.
-type First = access.Defaults
+type First = accounts.Defaults
 
 // Passwords says how passwords that are set from now on are kept, and which are refused.
 type Passwords = resources.Passwords
 
 // DefaultFirst is virtual host "/", and guest with password guest, who may do everything there.
 func DefaultFirst() *First {
-	f := access.StandardDefaults()
+	f := accounts.StandardDefaults()
 	return &f
 }
 

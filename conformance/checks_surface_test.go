@@ -30,7 +30,7 @@ var surfaceChecks = []check{
 	{3, 3, "the mechanism ANONYMOUS", []string{"anonymous"}},
 	{3, 4, "mechanisms that are unavailable", []string{"unknown-mechanism", "mechanisms-not-offered"}},
 	{3, 5, "wrong credentials, announced and not", []string{"wrong-password-announced", "wrong-password-unannounced", "unknown-user"}},
-	{3, 6, "a user that is limited to loopback", []string{testPrefix + "internal/access TestMayComeFrom"}},
+	{3, 6, "a user that is limited to loopback", []string{testPrefix + "internal/accounts TestMayComeFrom"}},
 	{3, 7, "a virtual host that is missing or forbidden for the user", []string{"unknown-vhost", "vhost-without-permission"}},
 	{3, 8, "limits of connections", []string{"vhost-connection-limit", "user-connection-limit", "limit-lifted", testPrefix + "internal/engine TestConnectionLimits"}},
 

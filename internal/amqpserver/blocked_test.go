@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/wire"
 )
@@ -135,7 +135,7 @@ func TestUpdateSecret(t *testing.T) {
 		c.send(0, &wire.ConnectionUpdateSecret{NewSecret: "new", Reason: "expiry"})
 		expect[*wire.ConnectionUpdateSecretOk](c, 0)
 		synctest.Wait()
-		b.script.view = access.New().View()
+		b.script.view = accounts.New().View()
 		c.send(0, &wire.ConnectionUpdateSecret{NewSecret: "new", Reason: "expiry"})
 		got := expect[*wire.ConnectionClose](c, 0)
 		want := wire.ConnectionClose{

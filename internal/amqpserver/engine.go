@@ -3,7 +3,7 @@ package amqpserver
 import (
 	"net/netip"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
@@ -11,8 +11,8 @@ import (
 
 // Engine is what the frontend needs of the broker.
 type Engine interface {
-	// Access returns the present picture of users and permissions.
-	Access() *access.View
+	// Accounts returns the present picture of users and permissions.
+	Accounts() *accounts.View
 	// Authenticate checks a password that came from an address, invalid for one that is not a network's. The reason
 	// says why not, for the log.
 	Authenticate(user, password string, from netip.Addr) (ok bool, reason string)

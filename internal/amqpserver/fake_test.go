@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/storage"
@@ -17,7 +17,7 @@ import (
 
 // script is an Engine whose answers a test writes. Like the real one it may step on the goroutine of Submit.
 type script struct {
-	view     *access.View
+	view     *accounts.View
 	refuse   *amqp.Error                                   // of Attach
 	answer   func(s *scriptSession, c *vhost.Command) bool // false: as usual
 	sessions chan *scriptSession
@@ -25,9 +25,9 @@ type script struct {
 }
 
 func newScript() *script {
-	m := access.New()
-	for _, c := range access.StandardDefaults().Commands(access.Salt{1, 2, 3, 4}) {
-		var out access.Outcome
+	m := accounts.New()
+	for _, c := range accounts.StandardDefaults().Commands(accounts.Salt{1, 2, 3, 4}) {
+		var out accounts.Outcome
 		if err := m.Step(c, &out); err != nil {
 			panic(err)
 		}
@@ -35,7 +35,7 @@ func newScript() *script {
 	return &script{view: m.View(), sessions: make(chan *scriptSession, 100)}
 }
 
-func (s *script) Access() *access.View { return s.view }
+func (s *script) Accounts() *accounts.View { return s.view }
 
 func (s *script) Authenticate(user, password string, _ netip.Addr) (bool, string) {
 	return s.view.Authenticate(user, password)

@@ -245,7 +245,7 @@ func (s *Server) properties() amqp.Table {
 	}
 	return amqp.Table{
 		{Name: "capabilities", Value: amqp.TableValue(able)},
-		{Name: "cluster_name", Value: amqp.String(cmp.Or(s.engine.Access().ClusterName(), s.options.Node))},
+		{Name: "cluster_name", Value: amqp.String(cmp.Or(s.engine.Accounts().ClusterName(), s.options.Node))},
 		{Name: "copyright", Value: amqp.String("The Bartleby authors")},
 		{Name: "information", Value: amqp.String("Licensed under the Apache License 2.0")},
 		{Name: "platform", Value: amqp.String(s.options.Platform)},

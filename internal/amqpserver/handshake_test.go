@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/wire"
 )
@@ -68,9 +68,10 @@ func TestHandshakeTellsAndLearns(t *testing.T) {
 func TestClusterNameIsTold(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(b *bed) {
-		m := access.New()
-		c := access.Command{Kind: access.SetGlobalParameter, Name: access.ClusterNameParameter, Value: []byte(`"shop"`)}
-		if err := m.Step(c, &access.Outcome{}); err != nil {
+		m := accounts.New()
+		c := accounts.Command{Kind: accounts.SetGlobalParameter, Name: accounts.ClusterNameParameter,
+			Value: []byte(`"shop"`)}
+		if err := m.Step(c, &accounts.Outcome{}); err != nil {
 			t.Fatal(err)
 		}
 		b.script.view = m.View()

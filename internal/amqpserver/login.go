@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/wire"
 )
 
@@ -17,7 +17,7 @@ func (c *conn) logIn(mechanism, response string) (user, reason string, err error
 		if user, reason = c.certifiedUser(); reason != "" {
 			return user, reason, nil
 		}
-		if _, ok = c.server.engine.Access().User(user); !ok {
+		if _, ok = c.server.engine.Accounts().User(user); !ok {
 			return user, "user '" + user + "' - invalid credentials", nil
 		}
 	} else {
@@ -29,7 +29,7 @@ func (c *conn) logIn(mechanism, response string) (user, reason string, err error
 			return user, "user '" + user + "' - " + reason, nil
 		}
 	}
-	if !access.MayComeFrom(c.server.options.LoopbackUsers, user, peer(c.socket)) {
+	if !accounts.MayComeFrom(c.server.options.LoopbackUsers, user, peer(c.socket)) {
 		return user, "user '" + user + "' can only connect via localhost", nil
 	}
 	return user, "", nil
@@ -59,7 +59,7 @@ func (e *loginRefused) Error() string { return e.mechanism + " login refused: " 
 
 // Unwrap is what the client learns.
 func (e *loginRefused) Unwrap() error {
-	return access.RefuseLogin(e.mechanism).WithMethod(ids(wire.IDConnectionStartOk))
+	return accounts.RefuseLogin(e.mechanism).WithMethod(ids(wire.IDConnectionStartOk))
 }
 
 // tlsFailed says that no TLS was agreed upon.

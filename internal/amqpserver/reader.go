@@ -6,7 +6,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/wire"
@@ -120,8 +120,8 @@ func (c *conn) updateSecret() error {
 	c.mu.Lock()
 	user, vhost := c.mu.about.User, c.mu.about.VHost
 	c.mu.Unlock()
-	if !c.server.engine.Access().HasAccess(user, vhost) {
-		return access.RefuseVHost(vhost, user).WithMethod(ids(wire.IDConnectionUpdateSecret))
+	if !c.server.engine.Accounts().HasAccess(user, vhost) {
+		return accounts.RefuseVHost(vhost, user).WithMethod(ids(wire.IDConnectionUpdateSecret))
 	}
 	c.idle.n += framesOfReply
 	c.outbox.put(wire.AppendMethod(nil, 0, &wire.ConnectionUpdateSecretOk{}), 0)

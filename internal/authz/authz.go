@@ -14,7 +14,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 )
 
 // A Principal is who asks for something.
@@ -30,7 +30,7 @@ func Broker() Principal { return Principal{Local: true} }
 
 // Named is the principal of a name that was written down earlier, such as that of the user who began a job.
 func Named(user string) Principal {
-	if user == access.LocalAdministrator || user == access.LocalBroker {
+	if user == accounts.LocalAdministrator || user == accounts.LocalBroker {
 		return Broker()
 	}
 	return Principal{User: user}
@@ -52,13 +52,13 @@ var errRefused = &Denied{"Access refused."}
 // Rights are what one principal may do, by one view. They are immutable, and hold as long as the view is the newest.
 type Rights struct {
 	who    Principal
-	view   *access.View
-	user   *access.User // nil: no such user, or who.Local
+	view   *accounts.View
+	user   *accounts.User // nil: no such user, or who.Local
 	strict bool
 }
 
 // Of returns the rights of a principal. With strict, working with dead letters asks for tags besides permissions.
-func Of(view *access.View, who Principal, strict bool) Rights {
+func Of(view *accounts.View, who Principal, strict bool) Rights {
 	r := Rights{who: who, view: view, strict: strict}
 	if !who.Local {
 		r.user, _ = view.User(who.User)
@@ -72,7 +72,7 @@ func (r *Rights) Principal() Principal { return r.who }
 // Name is the user's name, as lists and the audit log show it.
 func (r *Rights) Name() string {
 	if r.who.Local {
-		return access.LocalAdministrator
+		return accounts.LocalAdministrator
 	}
 	return r.who.User
 }
@@ -81,7 +81,7 @@ func (r *Rights) Name() string {
 func (r *Rights) Tags() []string {
 	switch {
 	case r.who.Local:
-		return []string{access.TagAdministrator}
+		return []string{accounts.TagAdministrator}
 	case r.user == nil:
 		return nil
 	}
@@ -94,10 +94,10 @@ type Tag string
 // The tags of routes. The zero value is none of them: such a route is denied.
 const (
 	Anybody       Tag = "anybody" // also without a login
-	Management    Tag = access.TagManagement
-	Policymaker   Tag = access.TagPolicymaker
-	Monitoring    Tag = access.TagMonitoring
-	Administrator Tag = access.TagAdministrator
+	Management    Tag = accounts.TagManagement
+	Policymaker   Tag = accounts.TagPolicymaker
+	Monitoring    Tag = accounts.TagMonitoring
+	Administrator Tag = accounts.TagAdministrator
 )
 
 // Has reports whether the principal has a tag, or one that includes it.
@@ -200,25 +200,27 @@ func (r *Rights) is(user string) bool { return !r.who.Local && r.who.User == use
 // Impersonate reports whether the principal may publish with the user ID of somebody else.
 // Source: RabbitMQ validated-user-id.
 func (r *Rights) Impersonate() bool {
-	return r.who.Local || r.user != nil && r.user.Tagged(access.TagImpersonator)
+	return r.who.Local || r.user != nil && r.user.Tagged(accounts.TagImpersonator)
 }
 
 // allowed asks for a permission on a queue or an exchange.
-func (r *Rights) allowed(vhost string, op access.Operation, name string) bool {
+func (r *Rights) allowed(vhost string, op accounts.Operation, name string) bool {
 	return r.who.Local || r.view.Allowed(r.who.User, vhost, op, name)
 }
 
 // Read reports whether the principal may read a queue or an exchange, which need not be there any more.
-func (r *Rights) Read(vhost, name string) bool { return r.allowed(vhost, access.Read, name) }
+func (r *Rights) Read(vhost, name string) bool { return r.allowed(vhost, accounts.Read, name) }
 
 // Write is Read for writing. To publish asks for more, see Publish.
-func (r *Rights) Write(vhost, name string) bool { return r.allowed(vhost, access.Write, name) }
+func (r *Rights) Write(vhost, name string) bool { return r.allowed(vhost, accounts.Write, name) }
 
 // Configure is Read for configuring.
-func (r *Rights) Configure(vhost, name string) bool { return r.allowed(vhost, access.Configure, name) }
+func (r *Rights) Configure(vhost, name string) bool {
+	return r.allowed(vhost, accounts.Configure, name)
+}
 
 // NeedFor denies whoever lacks a permission on a queue or an exchange.
-func (r *Rights) NeedFor(op access.Operation, vhost, name string) error {
+func (r *Rights) NeedFor(op accounts.Operation, vhost, name string) error {
 	if !r.allowed(vhost, op, name) {
 		return errRefused
 	}
@@ -226,10 +228,10 @@ func (r *Rights) NeedFor(op access.Operation, vhost, name string) error {
 }
 
 // NeedRead is NeedFor reading.
-func (r *Rights) NeedRead(vhost, name string) error { return r.NeedFor(access.Read, vhost, name) }
+func (r *Rights) NeedRead(vhost, name string) error { return r.NeedFor(accounts.Read, vhost, name) }
 
 // NeedWrite is NeedFor writing.
-func (r *Rights) NeedWrite(vhost, name string) error { return r.NeedFor(access.Write, vhost, name) }
+func (r *Rights) NeedWrite(vhost, name string) error { return r.NeedFor(accounts.Write, vhost, name) }
 
 // Publish decides whether the principal may publish to an exchange, with all of the keys. On a topic exchange the topic
 // permissions are asked for as well: this is the one place with that rule. Source: RabbitMQ
@@ -243,14 +245,14 @@ func (r *Rights) PublishTo(vhost, exchange string, topic bool, keys ...string) e
 	if err := r.NeedWrite(vhost, exchange); err != nil {
 		return err
 	}
-	if topic && !r.topics(vhost, exchange, access.Write, keys...) {
+	if topic && !r.topics(vhost, exchange, accounts.Write, keys...) {
 		return errRefused
 	}
 	return nil
 }
 
 // topics asks for keys on a topic exchange.
-func (r *Rights) topics(vhost, exchange string, op access.Operation, keys ...string) bool {
+func (r *Rights) topics(vhost, exchange string, op accounts.Operation, keys ...string) bool {
 	return r.who.Local || !slices.ContainsFunc(keys, func(key string) bool {
 		return !r.view.TopicAllowed(r.who.User, vhost, exchange, op, key)
 	})
@@ -276,7 +278,8 @@ func (r *Rights) writesAll(vhost string) bool {
 		return true
 	}
 	p, found := r.view.Permission(r.who.User, vhost)
-	return found && p.Write == ".*" && !slices.ContainsFunc(r.view.TopicPermissions(), func(t *access.TopicPermission) bool {
-		return t.User == r.who.User && t.VHost == vhost
-	})
+	return found && p.Write == ".*" &&
+		!slices.ContainsFunc(r.view.TopicPermissions(), func(t *accounts.TopicPermission) bool {
+			return t.User == r.who.User && t.VHost == vhost
+		})
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -175,19 +175,19 @@ func TestTheTopicRule(t *testing.T) {
 }
 
 // view has an administrator, a user with some rights, and one with none.
-func view(t *testing.T) *access.View {
+func view(t *testing.T) *accounts.View {
 	t.Helper()
-	m := access.New()
-	for _, c := range []access.Command{
-		{Kind: access.PutVHost, VHost: "/"},
-		{Kind: access.PutUser, User: "admin", Tags: []string{access.TagAdministrator}},
-		{Kind: access.PutUser, User: "some"},
-		{Kind: access.PutUser, User: "nobody"},
-		{Kind: access.SetPermission, User: "some", VHost: "/", Configure: "", Write: "^(t|other)$", Read: "^dead$"},
-		{Kind: access.SetPermission, User: "nobody", VHost: "/", Configure: "", Write: "", Read: ""},
-		{Kind: access.SetTopicPermission, User: "some", VHost: "/", Exchange: "t", Write: "^a", Read: "^a"},
+	m := accounts.New()
+	for _, c := range []accounts.Command{
+		{Kind: accounts.PutVHost, VHost: "/"},
+		{Kind: accounts.PutUser, User: "admin", Tags: []string{accounts.TagAdministrator}},
+		{Kind: accounts.PutUser, User: "some"},
+		{Kind: accounts.PutUser, User: "nobody"},
+		{Kind: accounts.SetPermission, User: "some", VHost: "/", Configure: "", Write: "^(t|other)$", Read: "^dead$"},
+		{Kind: accounts.SetPermission, User: "nobody", VHost: "/", Configure: "", Write: "", Read: ""},
+		{Kind: accounts.SetTopicPermission, User: "some", VHost: "/", Exchange: "t", Write: "^a", Read: "^a"},
 	} {
-		var out access.Outcome
+		var out accounts.Outcome
 		if err := m.Step(c, &out); err != nil {
 			t.Fatalf("%+v: %v", c, err)
 		}

@@ -4,7 +4,7 @@ import (
 	"crypto/rand"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -44,12 +44,12 @@ var rules = [...]rule{
 	vhost.BindExchange:    bindExchange,
 	vhost.UnbindExchange:  bindExchange,
 	vhost.DeclareQueue:    declareQueue,
-	vhost.DeleteQueue:     func(q *question) *amqp.Error { return q.queue(access.Configure, q.named()) },
+	vhost.DeleteQueue:     func(q *question) *amqp.Error { return q.queue(accounts.Configure, q.named()) },
 	vhost.BindQueue:       bindQueue,
 	vhost.UnbindQueue:     bindQueue,
-	vhost.PurgeQueue:      func(q *question) *amqp.Error { return q.queue(access.Read, q.named()) },
+	vhost.PurgeQueue:      func(q *question) *amqp.Error { return q.queue(accounts.Read, q.named()) },
 	vhost.Consume:         consume,
-	vhost.Get:             func(q *question) *amqp.Error { return q.queue(access.Read, q.named()) },
+	vhost.Get:             func(q *question) *amqp.Error { return q.queue(accounts.Read, q.named()) },
 	vhost.Publish:         publish,
 	vhost.Announce:        publish,
 
@@ -62,7 +62,7 @@ var rules = [...]rule{
 	vhost.Unschedule:    changeScheduled,
 	vhost.Reschedule:    changeScheduled,
 	vhost.FireNow:       changeScheduled,
-	vhost.PurgeSchedule: func(q *question) *amqp.Error { return q.exchange(access.Write, q.c.Definition.Name) },
+	vhost.PurgeSchedule: func(q *question) *amqp.Error { return q.exchange(accounts.Write, q.c.Definition.Name) },
 	vhost.BeginRedrive:  func(q *question) *amqp.Error { return q.plain(q.BeginJob(q.m, q.vhost, q.c.JobSpec)) },
 	vhost.ChangeRedrive: changeRedrive,
 	vhost.Resend:        func(q *question) *amqp.Error { return q.plain(q.Resend(q.vhost, q.c.Edit.Source)) },
@@ -97,28 +97,28 @@ func (q *question) plain(err error) *amqp.Error {
 	return amqp.AccessRefused("%v", err)
 }
 
-func (q *question) queue(op access.Operation, name string) *amqp.Error {
+func (q *question) queue(op accounts.Operation, name string) *amqp.Error {
 	if name == "" || q.allowed(q.vhost, op, name) {
 		return nil
 	}
-	return access.RefuseQueue(op, name, q.vhost, q.who.User)
+	return accounts.RefuseQueue(op, name, q.vhost, q.who.User)
 }
 
-func (q *question) exchange(op access.Operation, name string) *amqp.Error {
+func (q *question) exchange(op accounts.Operation, name string) *amqp.Error {
 	if q.allowed(q.vhost, op, name) {
 		return nil
 	}
-	return access.RefuseExchange(op, name, q.vhost, q.who.User)
+	return accounts.RefuseExchange(op, name, q.vhost, q.who.User)
 }
 
 // topic asks for keys on an exchange. The refusal names the first that is denied.
-func (q *question) topic(op access.Operation, exchange string, keys ...string) *amqp.Error {
+func (q *question) topic(op accounts.Operation, exchange string, keys ...string) *amqp.Error {
 	if !q.byTopic(q.m, q.vhost, exchange) {
 		return nil
 	}
 	for _, key := range keys {
 		if !q.topics(q.vhost, exchange, op, key) {
-			return access.RefuseTopic(op, key, exchange, q.vhost, q.who.User)
+			return accounts.RefuseTopic(op, key, exchange, q.vhost, q.who.User)
 		}
 	}
 	return nil
@@ -126,13 +126,14 @@ func (q *question) topic(op access.Operation, exchange string, keys ...string) *
 
 // anyOf is the right to know that something is there: any of the three will do.
 // Source: RabbitMQ access-control, passive declarations.
-func (q *question) anyOf(name string, refuse func(op access.Operation, name, vhost, user string) *amqp.Error) *amqp.Error {
-	for _, op := range [...]access.Operation{access.Configure, access.Write, access.Read} {
+func (q *question) anyOf(name string,
+	refuse func(op accounts.Operation, name, vhost, user string) *amqp.Error) *amqp.Error {
+	for _, op := range [...]accounts.Operation{accounts.Configure, accounts.Write, accounts.Read} {
 		if q.allowed(q.vhost, op, name) {
 			return nil
 		}
 	}
-	return refuse(access.Configure, name, q.vhost, q.who.User)
+	return refuse(accounts.Configure, name, q.vhost, q.who.User)
 }
 
 // named is the queue that the command means. An empty name is the channel's last declared one.
@@ -157,23 +158,23 @@ func declareQueue(q *question) *amqp.Error {
 	case vhost.IsDirectReply(name) || d.Passive && name == "":
 		return nil
 	case d.Passive:
-		return q.anyOf(name, access.RefuseQueue)
+		return q.anyOf(name, accounts.RefuseQueue)
 	case strings.HasPrefix(name, "amq."):
 		return nil
 	case name == "":
 		name = "amq.gen-" + rand.Text()
 	}
-	if err := q.queue(access.Configure, name); err != nil {
+	if err := q.queue(accounts.Configure, name); err != nil {
 		return err
 	}
 	a, ok := d.Arguments.Get("x-dead-letter-exchange")
 	if _, exists := q.m.Topology().Queue(name); exists || !ok || a.Kind != amqp.KindString {
 		return nil
 	}
-	if err := q.queue(access.Read, name); err != nil {
+	if err := q.queue(accounts.Read, name); err != nil {
 		return err
 	}
-	return q.exchange(access.Write, a.Str)
+	return q.exchange(accounts.Write, a.Str)
 }
 
 // declareExchange: a new exchange with an alternate exchange asks for more. Source: RabbitMQ ae.
@@ -183,34 +184,34 @@ func declareExchange(q *question) *amqp.Error {
 	case d.Name == "":
 		return nil
 	case d.Passive:
-		return q.anyOf(d.Name, access.RefuseExchange)
+		return q.anyOf(d.Name, accounts.RefuseExchange)
 	}
 	if _, known := topology.ParseKind(d.Type); !known {
 		return nil // refused for what it is
 	}
-	if err := q.exchange(access.Configure, d.Name); err != nil {
+	if err := q.exchange(accounts.Configure, d.Name); err != nil {
 		return err
 	}
 	a, ok := d.Arguments.Get("alternate-exchange")
 	if !ok || a.Kind != amqp.KindString || q.m.Topology().Exchange(d.Name) != nil {
 		return nil
 	}
-	if err := q.exchange(access.Read, d.Name); err != nil {
+	if err := q.exchange(accounts.Read, d.Name); err != nil {
 		return err
 	}
-	return q.exchange(access.Write, a.Str)
+	return q.exchange(accounts.Write, a.Str)
 }
 
 func deleteExchange(q *question) *amqp.Error {
 	if name := q.c.Definition.Name; name != "" && !strings.HasPrefix(name, "amq.") {
-		return q.exchange(access.Configure, name)
+		return q.exchange(accounts.Configure, name)
 	}
 	return nil
 }
 
 func bindQueue(q *question) *amqp.Error {
 	name := q.named()
-	if err := q.queue(access.Write, name); err != nil || name == "" {
+	if err := q.queue(accounts.Write, name); err != nil || name == "" {
 		return err // without a name it is refused for what it is
 	}
 	return source(q)
@@ -218,7 +219,7 @@ func bindQueue(q *question) *amqp.Error {
 
 func bindExchange(q *question) *amqp.Error {
 	name := q.c.Definition.Name
-	if err := q.exchange(access.Write, name); err != nil || name == "" {
+	if err := q.exchange(accounts.Write, name); err != nil || name == "" {
 		return err
 	}
 	return source(q)
@@ -230,10 +231,10 @@ func source(q *question) *amqp.Error {
 	if d.Source == "" {
 		return nil // refused for what it is
 	}
-	if err := q.exchange(access.Read, d.Source); err != nil {
+	if err := q.exchange(accounts.Read, d.Source); err != nil {
 		return err
 	}
-	return q.topic(access.Read, d.Source, d.RoutingKey)
+	return q.topic(accounts.Read, d.Source, d.RoutingKey)
 }
 
 func consume(q *question) *amqp.Error {
@@ -241,7 +242,7 @@ func consume(q *question) *amqp.Error {
 	if name == vhost.DirectReply {
 		return nil // not a queue. Source: RabbitMQ direct-reply-to
 	}
-	return q.queue(access.Read, name)
+	return q.queue(accounts.Read, name)
 }
 
 func publish(q *question) *amqp.Error {
@@ -253,19 +254,19 @@ func publish(q *question) *amqp.Error {
 	if name == vhost.ControlExchange { // who may publish what waits may command it; the answer goes the way of a publish
 		of, replyTo := vhost.ControlTarget(c.Properties)
 		if replyTo != "" && !vhost.IsDirectReply(replyTo) {
-			if err := q.exchange(access.Write, ""); err != nil {
+			if err := q.exchange(accounts.Write, ""); err != nil {
 				return err
 			}
 		}
-		return q.exchange(access.Write, of)
+		return q.exchange(accounts.Write, of)
 	}
-	if err := q.exchange(access.Write, name); err != nil {
+	if err := q.exchange(accounts.Write, name); err != nil {
 		return err
 	}
 	if !q.byTopic(q.m, q.vhost, name) || q.m.Topology().Exchange(name).Internal {
 		return nil
 	}
-	return q.topic(access.Write, name, vhost.PublishKeys(c)...)
+	return q.topic(accounts.Write, name, vhost.PublishKeys(c)...)
 }
 
 func setPolicy(q *question) *amqp.Error {
@@ -285,15 +286,15 @@ func republish(q *question) *amqp.Error {
 	if !to.Elsewhere {
 		return nil
 	}
-	if err := q.exchange(access.Write, to.Exchange); err != nil {
+	if err := q.exchange(accounts.Write, to.Exchange); err != nil {
 		return err
 	}
 	if !to.KeepKeys {
-		return q.topic(access.Write, to.Exchange, to.RoutingKey)
+		return q.topic(accounts.Write, to.Exchange, to.RoutingKey)
 	}
 	if q.byTopic(q.m, q.vhost, to.Exchange) {
 		for _, id := range to.IDs {
-			if err := q.topic(access.Write, to.Exchange, q.m.LostKeys(id)...); err != nil {
+			if err := q.topic(accounts.Write, to.Exchange, q.m.LostKeys(id)...); err != nil {
 				return err
 			}
 		}
@@ -315,9 +316,9 @@ func changeScheduled(q *question) *amqp.Error {
 		switch {
 		case name == "" && !queue: // it is not there: then the messages are unknown
 		case queue:
-			err = q.queue(access.Read, name)
+			err = q.queue(accounts.Read, name)
 		default:
-			err = q.exchange(access.Write, name)
+			err = q.exchange(accounts.Write, name)
 		}
 		if err != nil {
 			return err

@@ -3,7 +3,7 @@ package engine
 import (
 	"bytes"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -17,8 +17,8 @@ type granted struct {
 	valid    bool
 }
 
-func accessUnknown(vhost string) error       { return access.RefuseUnknownVHost(vhost) }
-func accessRefused(vhost, user string) error { return access.RefuseVHost(vhost, user) }
+func accessUnknown(vhost string) error       { return accounts.RefuseUnknownVHost(vhost) }
+func accessRefused(vhost, user string) error { return accounts.RefuseVHost(vhost, user) }
 
 // userIDOf is the user-id that messages of a principal must carry, "" for those who may carry any.
 // Source: RabbitMQ validated-user-id.
@@ -44,7 +44,7 @@ func (r *runner) authorizePublish(s *Session, c *vhost.Command) *amqp.Error {
 		return nil
 	}
 	g := &box.granted
-	version, topologyVersion := r.engine.Access().Version(), r.vhost.Topology().Version()
+	version, topologyVersion := r.engine.Accounts().Version(), r.vhost.Topology().Version()
 	if g.valid && g.version == version && g.topology == topologyVersion && bytes.Equal(g.exchange, c.Exchange) && !c.Immediate {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (r *runner) authorizePublish(s *Session, c *vhost.Command) *amqp.Error {
 
 // rightsOf is what the session's principal may do now.
 func (r *runner) rightsOf(s *Session) *authz.Rights {
-	if view := r.engine.Access(); s.rights == nil || s.rightsOf != view.Version() {
+	if view := r.engine.Accounts(); s.rights == nil || s.rightsOf != view.Version() {
 		rights := r.engine.Rights(s.info.Principal)
 		s.rights, s.rightsOf = &rights, view.Version()
 	}
@@ -71,5 +71,5 @@ func (r *runner) rightsOf(s *Session) *authz.Rights {
 
 // Rights are what a principal may do now.
 func (e *Engine) Rights(who authz.Principal) authz.Rights {
-	return authz.Of(e.Access(), who, e.strictRights)
+	return authz.Of(e.Accounts(), who, e.strictRights)
 }

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
@@ -88,7 +88,7 @@ func restored(t *testing.T, fs vfs.FS, confirmed int, r *traffic) {
 		t.Fatal(err)
 	}
 	defer stop(t, e)
-	for _, h := range e.Access().VHosts() {
+	for _, h := range e.Accounts().VHosts() {
 		if err := e.look(t.Context(), h.Name, false, func(v *vhost.VHost) {
 			if err := v.Check(); err != nil {
 				t.Errorf("vhost %s: %v", h.Name, err)
@@ -97,7 +97,7 @@ func restored(t *testing.T, fs vfs.FS, confirmed int, r *traffic) {
 			t.Fatal(err)
 		}
 	}
-	if _, ok := e.Access().User("ahab"); !ok {
+	if _, ok := e.Accounts().User("ahab"); !ok {
 		t.Error("a user is missing")
 	}
 	c := attach(t, e, "")
@@ -129,7 +129,7 @@ func TestBackups(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := newDisk()
 			e, r := busyEngine(t, d, func(o *Options) { o.Sync = mode })
-			change(t, e, access.Command{Kind: access.PutUser, User: "ahab"})
+			change(t, e, accounts.Command{Kind: accounts.PutUser, User: "ahab"})
 			var turns chan struct{} // between two pieces of the copy there is a round of traffic
 			ways := map[string]func() vfs.FS{
 				"directory": func() vfs.FS {
@@ -228,7 +228,7 @@ func unpack(t *testing.T, r io.Reader) *vfs.Mem {
 func TestABackupThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, r := busyEngine(t, newDisk())
-		change(t, e, access.Command{Kind: access.PutUser, User: "ahab"})
+		change(t, e, accounts.Command{Kind: accounts.PutUser, User: "ahab"})
 		refused := func(what string, err, want error) {
 			t.Helper()
 			if !errors.Is(err, want) {

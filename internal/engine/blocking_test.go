@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -103,9 +103,10 @@ func TestAnnouncedMessages(t *testing.T) {
 		announce := func(exchange, key string) vhost.Command {
 			return vhost.Command{Kind: vhost.Announce, Exchange: []byte(exchange), Key: []byte(key), Properties: properties(1)}
 		}
-		change(t, e, access.Command{Kind: access.PutUser, User: "u"},
-			access.Command{Kind: access.SetPermission, User: "u", VHost: "/", Write: "^(work|amq.topic|none)$"},
-			access.Command{Kind: access.SetTopicPermission, User: "u", VHost: "/", Exchange: "amq.topic", Write: "^mine$", Read: ""})
+		change(t, e, accounts.Command{Kind: accounts.PutUser, User: "u"},
+			accounts.Command{Kind: accounts.SetPermission, User: "u", VHost: "/", Write: "^(work|amq.topic|none)$"},
+			accounts.Command{Kind: accounts.SetTopicPermission, User: "u", VHost: "/", Exchange: "amq.topic",
+				Write: "^mine$", Read: ""})
 		for _, one := range []struct{ exchange, key, answer string }{
 			{"", "work", "closed ACCESS_REFUSED - write access to exchange 'amq.default' in vhost '/' refused for user 'u'"},
 			{"none", "work", "closed NOT_FOUND - no exchange 'none' in vhost '/'"},

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/journal"
@@ -161,7 +161,8 @@ func TestSeenWhileTheLogWaitsForRoom(t *testing.T) {
 		if why := e.WhyLate("/"); !strings.Contains(why, "waits for disk space since") {
 			t.Errorf("why: %s", why)
 		}
-		if _, err := e.ChangeAccess(t.Context(), access.Command{Kind: access.PutUser, User: "u"}); !errors.Is(err, ErrNoRoom) {
+		user := accounts.Command{Kind: accounts.PutUser, User: "u"}
+		if _, err := e.ChangeAccounts(t.Context(), user); !errors.Is(err, ErrNoRoom) {
 			t.Errorf("a change of users: %v", err)
 		}
 		late := attach(t, e, "")

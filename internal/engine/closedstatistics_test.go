@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -16,7 +16,7 @@ func TestCountsOutliveVHosts(t *testing.T) {
 		d := newDisk()
 		e := start(t, d)
 		defer stop(t, e)
-		change(t, e, access.Command{Kind: access.PutVHost, VHost: "v"})
+		change(t, e, accounts.Command{Kind: accounts.PutVHost, VHost: "v"})
 		for _, name := range []string{"v", "/"} {
 			if _, err := e.Do(t.Context(), name, authz.Broker(), declare("q"), publish("q", "one"), publish("none", "two"), get("q")); err != nil {
 				t.Fatal(err)
@@ -25,7 +25,7 @@ func TestCountsOutliveVHosts(t *testing.T) {
 		if r := e.Retired(); r.Traffic.Received != 0 || len(r.Queues) != 0 {
 			t.Errorf("of vhosts that live: %+v", r)
 		}
-		change(t, e, access.Command{Kind: access.DeleteVHost, VHost: "v"})
+		change(t, e, accounts.Command{Kind: accounts.DeleteVHost, VHost: "v"})
 		if r := e.Retired(); r.Traffic.Received != 2 || r.Traffic.Dropped != 1 || r.Queues["classic"].Got != 1 || r.Traffic.Publishers != 0 {
 			t.Errorf("of a deleted vhost: %+v", r)
 		}

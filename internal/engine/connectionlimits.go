@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"sync"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -38,17 +38,17 @@ func (e *Engine) Churn() Churn {
 }
 
 // enter counts a connection, or refuses it.
-func (l *connectionLimits) enter(view *access.View, user, vhost string) *amqp.Error {
+func (l *connectionLimits) enter(view *accounts.View, user, vhost string) *amqp.Error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if h, ok := view.VHost(vhost); ok {
-		if most, ok := h.Limit(access.LimitConnections); ok && l.mu.byVHost[vhost] >= most {
-			return access.RefuseVHostConnection(vhost, user, most)
+		if most, ok := h.Limit(accounts.LimitConnections); ok && l.mu.byVHost[vhost] >= most {
+			return accounts.RefuseVHostConnection(vhost, user, most)
 		}
 	}
 	if u, ok := view.User(user); ok {
-		if most, ok := u.Limit(access.LimitConnections); ok && l.mu.byUser[user] >= most {
-			return access.RefuseUserConnection(user, most)
+		if most, ok := u.Limit(accounts.LimitConnections); ok && l.mu.byUser[user] >= most {
+			return accounts.RefuseUserConnection(user, most)
 		}
 	}
 	count(&l.mu.byVHost, vhost, 1)
@@ -67,12 +67,12 @@ func (l *connectionLimits) leave(user, vhost string) {
 }
 
 // openChannel counts a channel, or refuses it.
-func (l *connectionLimits) openChannel(view *access.View, user string) *amqp.Error {
+func (l *connectionLimits) openChannel(view *accounts.View, user string) *amqp.Error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if u, ok := view.User(user); ok {
-		if most, ok := u.Limit(access.LimitChannels); ok && l.mu.channels[user] >= most {
-			return access.RefuseUserChannel(user, most)
+		if most, ok := u.Limit(accounts.LimitChannels); ok && l.mu.channels[user] >= most {
+			return accounts.RefuseUserChannel(user, most)
 		}
 	}
 	count(&l.mu.channels, user, 1)
@@ -91,15 +91,15 @@ func (l *connectionLimits) closeChannels(user string, n int) {
 // beforeDeclare refuses a queue beyond the vhost's limit, and tells the machine the vhost's default queue type.
 // Source: RabbitMQ vhosts#limits, vhosts#default-queue-type.
 func (r *runner) beforeDeclare(c *vhost.Command) *amqp.Error {
-	h, ok := r.engine.Access().VHost(r.name)
+	h, ok := r.engine.Accounts().VHost(r.name)
 	if !ok {
 		return nil // it is being deleted
 	}
 	d := *c.Definition
-	most, limited := h.Limit(access.LimitQueues)
+	most, limited := h.Limit(accounts.LimitQueues)
 	if limited && !d.Passive && !vhost.IsDirectReply(d.Name) && int64(r.vhost.Reader().QueueCount()) >= most {
 		if _, exists := r.vhost.Topology().Queue(d.Name); !exists {
-			return access.RefuseNewQueue(d.Name, r.name, most)
+			return accounts.RefuseNewQueue(d.Name, r.name, most)
 		}
 	}
 	d.QueueType = cmp.Or(h.DefaultQueueType, r.engine.queueType)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -16,14 +16,14 @@ func TestConnectionLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, newDisk())
 		defer stop(t, e)
-		change(t, e, access.Command{Kind: access.PutVHost, VHost: "v"})
+		change(t, e, accounts.Command{Kind: accounts.PutVHost, VHost: "v"})
 		for _, u := range []string{"u", "w"} {
-			change(t, e, access.Command{Kind: access.PutUser, User: u},
-				access.Command{Kind: access.SetPermission, User: u, VHost: "/", Configure: ".*"},
-				access.Command{Kind: access.SetPermission, User: u, VHost: "v", Configure: ".*"})
+			change(t, e, accounts.Command{Kind: accounts.PutUser, User: u},
+				accounts.Command{Kind: accounts.SetPermission, User: u, VHost: "/", Configure: ".*"},
+				accounts.Command{Kind: accounts.SetPermission, User: u, VHost: "v", Configure: ".*"})
 		}
-		limit := func(kind access.CommandKind, n int64) {
-			change(t, e, access.Command{Kind: kind, VHost: "v", User: "u", Name: access.LimitConnections, Limit: n})
+		limit := func(kind accounts.CommandKind, n int64) {
+			change(t, e, accounts.Command{Kind: kind, VHost: "v", User: "u", Name: accounts.LimitConnections, Limit: n})
 		}
 		try := func(user, vhost string) (*Session, string) {
 			s, err := e.Attach(&client{t: t, events: make(chan string, 10)}, ConnInfo{Principal: testPrincipal(user), VHost: vhost})
@@ -32,8 +32,8 @@ func TestConnectionLimits(t *testing.T) {
 			}
 			return s, ""
 		}
-		limit(access.SetVHostLimit, 2)
-		limit(access.SetUserLimit, 3)
+		limit(accounts.SetVHostLimit, 2)
+		limit(accounts.SetUserLimit, 3)
 		for round := range 3 {
 			var wait sync.WaitGroup
 			var sessions [8]*Session
@@ -71,12 +71,12 @@ func TestConnectionLimits(t *testing.T) {
 				}
 			}
 		}
-		limit(access.SetVHostLimit, 0)
+		limit(accounts.SetVHostLimit, 0)
 		if _, err := try("w", "v"); err == "" {
 			t.Error("let in where nobody may be")
 		}
-		limit(access.SetVHostLimit, -1)
-		limit(access.ClearUserLimit, 0)
+		limit(accounts.SetVHostLimit, -1)
+		limit(accounts.ClearUserLimit, 0)
 		for range 5 {
 			if _, err := try("u", "v"); err != "" {
 				t.Errorf("refused without a limit: %s", err)
@@ -85,7 +85,7 @@ func TestConnectionLimits(t *testing.T) {
 		if _, err := try("u", "none"); err != "530 NOT_ALLOWED - vhost none not found" {
 			t.Error(err)
 		}
-		change(t, e, access.Command{Kind: access.DeleteVHost, VHost: "v"})
+		change(t, e, accounts.Command{Kind: accounts.DeleteVHost, VHost: "v"})
 		if n := e.connectionLimits.mu.byUser["u"]; n != 0 {
 			t.Errorf("%d connections of a vhost that is gone are counted", n)
 		}
@@ -98,9 +98,10 @@ func TestChannelLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, newDisk())
 		defer stop(t, e)
-		change(t, e, access.Command{Kind: access.PutUser, User: "u"},
-			access.Command{Kind: access.SetPermission, User: "u", VHost: "/", Configure: ".*", Write: ".*", Read: ".*"},
-			access.Command{Kind: access.SetUserLimit, User: "u", Name: access.LimitChannels, Limit: 3})
+		change(t, e, accounts.Command{Kind: accounts.PutUser, User: "u"},
+			accounts.Command{Kind: accounts.SetPermission, User: "u", VHost: "/", Configure: ".*",
+				Write: ".*", Read: ".*"},
+			accounts.Command{Kind: accounts.SetUserLimit, User: "u", Name: accounts.LimitChannels, Limit: 3})
 		a, b := attach(t, e, "u"), attach(t, e, "u")
 		a.open()
 		a.expect()
@@ -129,8 +130,9 @@ func TestQueueTypeOfNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, newDisk(), func(o *Options) { o.QueueType = "quorum" })
 		defer stop(t, e)
-		change(t, e, access.Command{Kind: access.PutVHost, VHost: "old", DefaultQueueType: "classic"},
-			access.Command{Kind: access.SetPermission, User: "guest", VHost: "old", Configure: ".*", Write: ".*", Read: ".*"})
+		change(t, e, accounts.Command{Kind: accounts.PutVHost, VHost: "old", DefaultQueueType: "classic"},
+			accounts.Command{Kind: accounts.SetPermission, User: "guest", VHost: "old", Configure: ".*",
+				Write: ".*", Read: ".*"})
 		for name, want := range map[string]string{"/": "quorum", "old": "classic"} {
 			if _, err := e.Do(t.Context(), name, testPrincipal("guest"), declare("a")); err != nil {
 				t.Fatal(err)
@@ -155,8 +157,8 @@ func TestQueueLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, newDisk())
 		defer stop(t, e)
-		change(t, e, access.Command{Kind: access.SetVHostLimit, VHost: "/", Name: access.LimitQueues, Limit: 2},
-			access.Command{Kind: access.PutVHost, VHost: "/", DefaultQueueType: "quorum"})
+		change(t, e, accounts.Command{Kind: accounts.SetVHostLimit, VHost: "/", Name: accounts.LimitQueues, Limit: 2},
+			accounts.Command{Kind: accounts.PutVHost, VHost: "/", DefaultQueueType: "quorum"})
 		c := attach(t, e, "")
 		c.post(declare("a"), declare("b"), declare("a"), vhost.Command{Kind: vhost.DeclareQueue, Definition: &vhost.Definition{Name: "b", Passive: true}})
 		c.expect("done")

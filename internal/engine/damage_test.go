@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -80,8 +80,8 @@ func TestStopsAreCounted(t *testing.T) {
 		if strings.Count(text.String(), "remedy=") != 2 || !strings.Contains(text.String(), "stops=2") {
 			t.Error(text.String())
 		}
-		change(t, e, access.Command{Kind: access.DeleteVHost, VHost: "/"})
-		change(t, e, access.Command{Kind: access.PutVHost, VHost: "/"})
+		change(t, e, accounts.Command{Kind: accounts.DeleteVHost, VHost: "/"})
+		change(t, e, accounts.Command{Kind: accounts.PutVHost, VHost: "/"})
 		if s := e.Stops("/"); s.Count != 0 {
 			t.Errorf("a new vhost has %+v", s)
 		}

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/engine/recordcache"
 	"github.com/bartleby-mq/bartleby/internal/engine/resource"
@@ -38,7 +38,7 @@ type Options struct {
 	Journal      journal.Options // Entropy is filled in
 	Clock        Clock           // nil: SystemClock
 	Log          *slog.Logger    // nil: slog.Default
-	Defaults     *access.Defaults
+	Defaults     *accounts.Defaults
 	Machine      resource.Machine // nil: memory and free disk space are not watched
 	Limits       *resource.Limits // nil: resource.DefaultLimits
 	// LoginFailures of one user from one address are heard at once; then they are for who waits. Zero: 20, negative:
@@ -73,7 +73,7 @@ type Engine struct {
 	strictRights     bool
 	resources        *resource.Monitor
 	clocks           *clockMonitor
-	defaults         access.Defaults
+	defaults         accounts.Defaults
 	ids              atomic.Uint64 // of connections and channels
 	commands         atomic.Uint64 // that sessions have submitted
 	connectionLimits connectionLimits
@@ -101,9 +101,9 @@ type Engine struct {
 	sparseShare, rewriteRatio float64     // of Options
 	failed                    chan error  // the journal cannot go on
 
-	view   atomic.Pointer[access.View]
-	change sync.Mutex // one change of access at a time
-	access atomic.Pointer[accessLog]
+	view     atomic.Pointer[accounts.View]
+	change   sync.Mutex // one change of accounts at a time
+	accounts atomic.Pointer[accountsLog]
 
 	mu struct {
 		sync.RWMutex
@@ -130,7 +130,7 @@ func Open(o Options) (*Engine, error) {
 		o.Log = slog.Default()
 	}
 	if o.Defaults == nil {
-		d := access.StandardDefaults()
+		d := accounts.StandardDefaults()
 		o.Defaults = &d
 	}
 	limits := resource.DefaultLimits()
@@ -183,11 +183,11 @@ func Open(o Options) (*Engine, error) {
 	e.storing.Store(true) // a checkpoint takes all that there is: none before all is open
 	e.writer.makeReserve()
 	e.writer.start()
-	err = e.missing(storage.LogID(access.OwnLogID), report.Unnamed)
+	err = e.missing(storage.LogID(accounts.OwnLogID), report.Unnamed)
 	if err != nil {
 		err = fmt.Errorf("users and vhosts: %w", err)
 	} else {
-		err = errors.Join(recordcache.RemoveSpilled(o.FS, o.Log), e.openAccess())
+		err = errors.Join(recordcache.RemoveSpilled(o.FS, o.Log), e.openAccounts())
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.writer.close())
@@ -233,8 +233,8 @@ func (e *Engine) missing(log storage.LogID, damage *journal.Fault) error {
 
 // dropDeleted forgets logs of vhosts that were deleted when the process ended.
 func (e *Engine) dropDeleted() error {
-	known := map[storage.LogID]bool{storage.LogID(access.OwnLogID): true}
-	for _, h := range e.Access().VHosts() {
+	known := map[storage.LogID]bool{storage.LogID(accounts.OwnLogID): true}
+	for _, h := range e.Accounts().VHosts() {
 		known[storage.LogID(h.LogID)] = true
 	}
 	return e.writer.maintenance.change(func(j *journal.Journal) error {
@@ -271,8 +271,8 @@ func (e *Engine) allRunners() []*runner {
 	return all
 }
 
-// Access is who may do what, as of now.
-func (e *Engine) Access() *access.View { return e.view.Load() }
+// Accounts returns the users, permissions and virtual hosts of now.
+func (e *Engine) Accounts() *accounts.View { return e.view.Load() }
 
 // Now is the wall clock.
 func (e *Engine) Now() time.Time {
@@ -406,7 +406,7 @@ func (e *Engine) checkpointAll(runners map[string]*runner) error {
 			states = append(states, st)
 		}
 	}
-	if st, ok := e.access.Load().freeze(); ok {
+	if st, ok := e.accounts.Load().freeze(); ok {
 		states = append(states, st)
 	}
 	done := make(chan error, 1)

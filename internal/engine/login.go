@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 )
 
 // Guessing of passwords is slowed down. An address that has failed too often is refused without a look at the password
@@ -44,13 +44,13 @@ func (e *Engine) Authenticate(user, password string, from netip.Addr) (ok bool, 
 
 // LogIn is Authenticate which tells by which view of the users it was decided: the user is in it. It is nil where
 // Authenticate reports false.
-func (e *Engine) LogIn(user, password string, from netip.Addr) (in *access.View, reason string) {
+func (e *Engine) LogIn(user, password string, from netip.Addr) (in *accounts.View, reason string) {
 	now := time.Now()
 	a := e.throttle.attempt(user, from)
 	if !e.throttle.mayTry(a, now) {
 		return nil, tooManyFailures
 	}
-	view := e.Access()
+	view := e.Accounts()
 	ok, reason := view.Authenticate(user, password)
 	if !ok {
 		e.throttle.failed(a, now)

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine/recordcache"
@@ -148,7 +148,8 @@ func TestOnlyLossesAreToldOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
 		e := start(t, d)
-		change(t, e, access.Command{Kind: access.PutVHost, VHost: "other"}, access.Command{Kind: access.PutVHost, VHost: "idle"})
+		change(t, e, accounts.Command{Kind: accounts.PutVHost, VHost: "other"},
+			accounts.Command{Kind: accounts.PutVHost, VHost: "idle"})
 		var clients []*client
 		for _, name := range []string{"/", "other", "idle"} {
 			c := attachTo(t, e, name)
@@ -293,7 +294,7 @@ func TestSyncsAreShared(t *testing.T) {
 		d := newDisk()
 		e := start(t, d)
 		defer stop(t, e)
-		change(t, e, access.Command{Kind: access.PutVHost, VHost: "quick"})
+		change(t, e, accounts.Command{Kind: accounts.PutVHost, VHost: "quick"})
 		setOptions(t, e, "quick", amqp.Field{Name: "sync", Value: amqp.String("never")})
 		sure, quick := attachTo(t, e, "/"), attachTo(t, e, "quick")
 		for _, c := range []*client{sure, quick} {
@@ -370,7 +371,7 @@ func TestALogThatIsGoneIsMissed(t *testing.T) {
 				}
 				return nil
 			})
-			change(t, e, access.Command{Kind: access.PutVHost, VHost: "new"})
+			change(t, e, accounts.Command{Kind: accounts.PutVHost, VHost: "new"})
 			c := attachTo(t, e, "new")
 			c.post(declare("work"), confirms(), publish("work", "m"))
 			c.expect("confirm 1")
@@ -443,7 +444,8 @@ func TestCheckpointsSeeWholeChangesOfAccess(t *testing.T) {
 	var changing sync.WaitGroup
 	changing.Go(func() {
 		for i := range 200 {
-			if _, err := e.ChangeAccess(t.Context(), access.Command{Kind: access.PutUser, User: fmt.Sprint("user-", i)}); err != nil {
+			if _, err := e.ChangeAccounts(t.Context(),
+				accounts.Command{Kind: accounts.PutUser, User: fmt.Sprint("user-", i)}); err != nil {
 				t.Error(err)
 				return
 			}
@@ -458,7 +460,7 @@ func TestCheckpointsSeeWholeChangesOfAccess(t *testing.T) {
 	stop(t, e)
 	e = start(t, d)
 	defer stop(t, e)
-	if n := len(e.Access().Users()); n != 201 {
+	if n := len(e.Accounts().Users()); n != 201 {
 		t.Errorf("%d users, not 200 and guest", n)
 	}
 }

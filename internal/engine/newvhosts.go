@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -37,7 +37,7 @@ type NewVHostUser struct {
 // NewVHostLimits are limits that a vhost begins with.
 type NewVHostLimits struct {
 	VHosts *regexp.Regexp // nil: all
-	Limits []access.Limit
+	Limits []accounts.Limit
 }
 
 // NewVHostPolicies is an operator policy that a vhost begins with.
@@ -51,8 +51,8 @@ func covers(pattern *regexp.Regexp, name string) bool {
 }
 
 // refuse refuses one vhost more than there may be.
-func (n *NewVHosts) refuse(m *access.Machine, c *access.Command) error {
-	if n.Max == 0 || c.Kind != access.PutVHost {
+func (n *NewVHosts) refuse(m *accounts.Machine, c *accounts.Command) error {
+	if n.Max == 0 || c.Kind != accounts.PutVHost {
 		return nil
 	}
 	view := m.View()
@@ -63,7 +63,7 @@ func (n *NewVHosts) refuse(m *access.Machine, c *access.Command) error {
 }
 
 // WithVHost are the commands that are decided with the making of a vhost, where users and vhosts are as in view.
-func (e *Engine) WithVHost(name string, view *access.View) []access.Command {
+func (e *Engine) WithVHost(name string, view *accounts.View) []accounts.Command {
 	return e.newVHosts.commands(name, view)
 }
 
@@ -71,19 +71,21 @@ func (e *Engine) WithVHost(name string, view *access.View) []access.Command {
 func (e *Engine) VHostMax() int { return e.newVHosts.Max }
 
 // commands are what has to be decided with the making of a vhost.
-func (n *NewVHosts) commands(name string, view *access.View) (all []access.Command) {
+func (n *NewVHosts) commands(name string, view *accounts.View) (all []accounts.Command) {
 	for _, u := range n.Users {
 		if !covers(u.VHosts, name) {
 			continue
 		}
 		if _, there := view.User(u.Name); !there {
-			all = append(all, access.Command{Kind: access.PutUser, User: u.Name, Password: u.Password, Tags: u.Tags})
+			all = append(all, accounts.Command{Kind: accounts.PutUser, User: u.Name, Password: u.Password,
+				Tags: u.Tags})
 		}
-		all = append(all, access.Command{Kind: access.SetPermission, User: u.Name, VHost: name, Configure: u.Configure, Write: u.Write, Read: u.Read})
+		all = append(all, accounts.Command{Kind: accounts.SetPermission, User: u.Name, VHost: name,
+			Configure: u.Configure, Write: u.Write, Read: u.Read})
 	}
 	if i := slices.IndexFunc(n.Limits, func(l NewVHostLimits) bool { return covers(l.VHosts, name) }); i >= 0 {
 		for _, l := range n.Limits[i].Limits {
-			all = append(all, access.Command{Kind: access.SetVHostLimit, VHost: name, Name: l.Name, Limit: l.Value})
+			all = append(all, accounts.Command{Kind: accounts.SetVHostLimit, VHost: name, Name: l.Name, Limit: l.Value})
 		}
 	}
 	return all
@@ -121,7 +123,7 @@ const timeoutParameter = "configured_consumer_timeout"
 // putTimeout has the vhosts that are there follow the configured consumer timeout.
 func (e *Engine) putTimeout() error {
 	var before, now *int64
-	if g, there := e.Access().GlobalParameter(timeoutParameter); there {
+	if g, there := e.Accounts().GlobalParameter(timeoutParameter); there {
 		if err := json.Unmarshal(g.Value, &before); err != nil {
 			before = nil // somebody else's
 		}
@@ -134,7 +136,7 @@ func (e *Engine) putTimeout() error {
 		value = amqp.Int64(*now)
 	}
 	ctx, failed := context.Background(), false
-	for _, h := range e.Access().VHosts() {
+	for _, h := range e.Accounts().VHosts() {
 		ours := false
 		err := e.Query(ctx, h.Name, func(v vhost.Reader) {
 			_, options := v.Options()
@@ -153,14 +155,14 @@ func (e *Engine) putTimeout() error {
 	if failed {
 		return nil // the next start tries again
 	}
-	c := access.Command{Kind: access.ClearGlobalParameter, Name: timeoutParameter}
+	c := accounts.Command{Kind: accounts.ClearGlobalParameter, Name: timeoutParameter}
 	if now != nil {
 		text, err := json.Marshal(*now)
 		if err != nil {
 			return err
 		}
-		c = access.Command{Kind: access.SetGlobalParameter, Name: timeoutParameter, Value: text}
+		c = accounts.Command{Kind: accounts.SetGlobalParameter, Name: timeoutParameter, Value: text}
 	}
-	_, err := e.ChangeAccess(ctx, c)
+	_, err := e.ChangeAccounts(ctx, c)
 	return err
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -21,23 +21,27 @@ func TestNewVHosts(t *testing.T) {
 		e := start(t, newDisk(), func(o *Options) {
 			o.NewVHosts = NewVHosts{
 				Max: 3, ConsumerTimeout: &timeout,
-				Users:  []NewVHostUser{{VHosts: dev, Name: "ops", Tags: []string{"monitoring"}, Configure: "", Write: "^w", Read: ".*"}},
-				Limits: []NewVHostLimits{{VHosts: dev, Limits: []access.Limit{{Name: access.LimitQueues, Value: 1}}}},
+				Users: []NewVHostUser{{VHosts: dev, Name: "ops", Tags: []string{"monitoring"}, Configure: "",
+					Write: "^w", Read: ".*"}},
+				Limits: []NewVHostLimits{{VHosts: dev,
+					Limits: []accounts.Limit{{Name: accounts.LimitQueues, Value: 1}}}},
 				Policies: []NewVHostPolicies{{VHosts: dev, Policy: vhost.Policy{
 					Name: "bounded", Operator: true, Pattern: ".*", ApplyTo: "queues", Definition: amqp.Table{{Name: "max-length", Value: amqp.Int64(5)}},
 				}}},
 			}
 		})
 		defer stop(t, e)
-		created, err := e.ChangeAccess(t.Context(), access.Command{Kind: access.PutVHost, VHost: "dev1"})
+		created, err := e.ChangeAccounts(t.Context(), accounts.Command{Kind: accounts.PutVHost, VHost: "dev1"})
 		if err != nil || !created {
 			t.Fatalf("created %v, %v", created, err)
 		}
-		change(t, e, access.Command{Kind: access.PutVHost, VHost: "prod"}, access.Command{Kind: access.PutVHost, VHost: "dev1", Description: "again"})
-		v := e.Access()
+		change(t, e, accounts.Command{Kind: accounts.PutVHost, VHost: "prod"},
+			accounts.Command{Kind: accounts.PutVHost, VHost: "dev1", Description: "again"})
+		v := e.Accounts()
 		u, _ := v.User("ops")
 		h, _ := v.VHost("dev1")
-		if most, _ := h.Limit(access.LimitQueues); u == nil || !v.HasAccess("ops", "dev1") || v.HasAccess("ops", "prod") || most != 1 {
+		if most, _ := h.Limit(accounts.LimitQueues); u == nil || !v.HasAccess("ops", "dev1") ||
+			v.HasAccess("ops", "prod") || most != 1 {
 			t.Errorf("user %+v, %d queues at most", u, most)
 		}
 		for name, policies := range map[string]int{"/": 0, "dev1": 1, "prod": 0} {
@@ -49,7 +53,7 @@ func TestNewVHosts(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		_, err = e.ChangeAccess(t.Context(), access.Command{Kind: access.PutVHost, VHost: "fourth"})
+		_, err = e.ChangeAccounts(t.Context(), accounts.Command{Kind: accounts.PutVHost, VHost: "fourth"})
 		if err == nil || !strings.Contains(err.Error(), "cannot create vhost 'fourth': vhost limit of 3 is reached") {
 			t.Errorf("one too many: %v", err)
 		}
@@ -84,7 +88,7 @@ func TestConfiguredConsumerTimeout(t *testing.T) {
 			}
 		}
 		run(0, func(e *Engine) {
-			change(t, e, access.Command{Kind: access.PutVHost, VHost: "own"})
+			change(t, e, accounts.Command{Kind: accounts.PutVHost, VHost: "own"})
 			if _, err := e.Do(t.Context(), "own", authz.Broker(), timeoutOption(amqp.Int64(7))); err != nil {
 				t.Fatal(err)
 			}
@@ -104,13 +108,13 @@ func TestClusterIDOfAnOldDirectory(t *testing.T) {
 		d := newDisk()
 		id := func(e *Engine) string {
 			synctest.Wait()
-			if p, ok := e.Access().GlobalParameter(access.ClusterIDParameter); ok {
+			if p, ok := e.Accounts().GlobalParameter(accounts.ClusterIDParameter); ok {
 				return string(p.Value)
 			}
 			return ""
 		}
 		e := start(t, d, noReserve)
-		change(t, e, access.Command{Kind: access.ClearGlobalParameter, Name: access.ClusterIDParameter})
+		change(t, e, accounts.Command{Kind: accounts.ClearGlobalParameter, Name: accounts.ClusterIDParameter})
 		stop(t, e)
 		release := d.holdSyncs()
 		e = start(t, d, noReserve)

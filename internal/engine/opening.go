@@ -58,7 +58,7 @@ func (e *Engine) announceLocked(name string, log storage.LogID, what string) *op
 // if not, the channel opened says when it is. damage is that of the journal which may have held all of a vhost.
 func (e *Engine) openAll(damage *journal.Fault) (inTime bool) {
 	var all []*opening
-	for _, h := range e.Access().VHosts() {
+	for _, h := range e.Accounts().VHosts() {
 		all = append(all, e.announce(h.Name, storage.LogID(h.LogID), "opened"))
 	}
 	e.jobs.Go(func() {

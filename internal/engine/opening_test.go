@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -43,7 +43,7 @@ func slowVHosts(t *testing.T, n int) (*disk, *slowness) {
 		queues = append(queues, declare(fmt.Sprintf("q%d", i)))
 	}
 	do := func(name string, commands ...vhost.Command) {
-		if _, err := e.ChangeAccess(t.Context(), access.Command{Kind: access.PutVHost, VHost: name}); err != nil {
+		if _, err := e.ChangeAccounts(t.Context(), accounts.Command{Kind: accounts.PutVHost, VHost: name}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := e.Do(t.Context(), name, authz.Broker(), commands...); err != nil {
@@ -132,14 +132,15 @@ func TestVHostsThatAreDeletedWhileTheyOpen(t *testing.T) {
 		defer stop(t, e)
 		within(t, 3*s.fact, "deleting vhosts that are being opened", func() {
 			for _, name := range s.names {
-				end := access.Command{Kind: access.DeleteVHost, VHost: name}
-				if _, err := e.ChangeAccess(t.Context(), end); err != nil {
+				end := accounts.Command{Kind: accounts.DeleteVHost, VHost: name}
+				if _, err := e.ChangeAccounts(t.Context(), end); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 		s.over.Store(true)
-		if _, err := e.ChangeAccess(t.Context(), access.Command{Kind: access.PutVHost, VHost: s.names[0]}); err != nil {
+		if _, err := e.ChangeAccounts(t.Context(),
+			accounts.Command{Kind: accounts.PutVHost, VHost: s.names[0]}); err != nil {
 			t.Fatal(err)
 		}
 		if err := e.Opened(context.Background()); err != nil {

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -103,7 +103,7 @@ func (e *Engine) rewriteOne(w *journal.Rewriting) (gone int, err error) {
 			w.Keep(refs)
 		}
 	}
-	delete(spans, storage.LogID(access.OwnLogID))
+	delete(spans, storage.LogID(accounts.OwnLogID))
 	for log := range spans {
 		return 0, fmt.Errorf("log %d: its vhost is down, so the live data is unknown", log)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -67,7 +67,7 @@ func TestAVHostThatIsDownKeepsWhatItHas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := diskOf(1)
 		e := start(t, d, small)
-		change(t, e, access.Command{Kind: access.PutVHost, VHost: "other"})
+		change(t, e, accounts.Command{Kind: accounts.PutVHost, VHost: "other"})
 		other := attachTo(t, e, "other")
 		sent := publishMany(t, other, "work", 600)
 		name := ""

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -124,8 +124,9 @@ func TestUsersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, newDisk())
 		defer stop(t, e)
-		change(t, e, access.Command{Kind: access.PutUser, User: "u"},
-			access.Command{Kind: access.SetPermission, User: "u", VHost: "/", Configure: ".*", Write: ".*", Read: ".*"})
+		change(t, e, accounts.Command{Kind: accounts.PutUser, User: "u"},
+			accounts.Command{Kind: accounts.SetPermission, User: "u", VHost: "/", Configure: ".*",
+				Write: ".*", Read: ".*"})
 		one := attach(t, e, "")
 		one.post(declare("work"))
 		bindCompares(one)

@@ -9,16 +9,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // change changes users and vhosts, and fails if it is refused.
-func change(t *testing.T, e *Engine, commands ...access.Command) {
+func change(t *testing.T, e *Engine, commands ...accounts.Command) {
 	t.Helper()
-	if _, err := e.ChangeAccess(t.Context(), commands...); err != nil {
+	if _, err := e.ChangeAccounts(t.Context(), commands...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -100,10 +100,13 @@ func TestPermissions(t *testing.T) {
 				e := start(t, newDisk())
 				defer stop(t, e)
 				change(t, e,
-					access.Command{Kind: access.PutUser, User: "u"},
-					access.Command{Kind: access.SetPermission, User: "u", VHost: "/", Configure: "^(mine|unread)", Write: "^(mine|out|t-out)", Read: "^(mine|in$|in-t|unwritten)"},
-					access.Command{Kind: access.SetTopicPermission, User: "u", VHost: "/", Exchange: "t-out", Write: "^a", Read: "^a"},
-					access.Command{Kind: access.SetTopicPermission, User: "u", VHost: "/", Exchange: "in-t", Write: "^a", Read: "^a"})
+					accounts.Command{Kind: accounts.PutUser, User: "u"},
+					accounts.Command{Kind: accounts.SetPermission, User: "u", VHost: "/", Configure: "^(mine|unread)",
+						Write: "^(mine|out|t-out)", Read: "^(mine|in$|in-t|unwritten)"},
+					accounts.Command{Kind: accounts.SetTopicPermission, User: "u", VHost: "/", Exchange: "t-out",
+						Write: "^a", Read: "^a"},
+					accounts.Command{Kind: accounts.SetTopicPermission, User: "u", VHost: "/", Exchange: "in-t",
+						Write: "^a", Read: "^a"})
 				broker := attach(t, e, "")
 				broker.post(declare("theirs"), declare("mine-0"), declare("mine-lettered", letterTo("secret", "k")...), declare("unwritten"))
 				for x, kind := range map[string]string{"secret": "fanout", "in": "fanout", "out": "fanout", "t-out": "topic", "in-t": "topic", "mine-a": "fanout"} {
@@ -134,7 +137,8 @@ func TestRefusedForWhatItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, newDisk())
 		defer stop(t, e)
-		change(t, e, access.Command{Kind: access.PutUser, User: "u"}, access.Command{Kind: access.SetPermission, User: "u", VHost: "/", Write: ".*", Configure: "^x"})
+		change(t, e, accounts.Command{Kind: accounts.PutUser, User: "u"},
+			accounts.Command{Kind: accounts.SetPermission, User: "u", VHost: "/", Write: ".*", Configure: "^x"})
 		attach(t, e, "").post(declare("x"))
 		u := attach(t, e, "u")
 		for _, c := range []struct {
@@ -169,8 +173,9 @@ func TestPermissionsChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, newDisk())
 		defer stop(t, e)
-		all := access.Command{Kind: access.SetPermission, User: "u", VHost: "/", Configure: ".*", Write: ".*", Read: ".*"}
-		change(t, e, access.Command{Kind: access.PutUser, User: "u"}, all)
+		all := accounts.Command{Kind: accounts.SetPermission, User: "u", VHost: "/", Configure: ".*",
+			Write: ".*", Read: ".*"}
+		change(t, e, accounts.Command{Kind: accounts.PutUser, User: "u"}, all)
 		u := attach(t, e, "u")
 		u.post(declare("work"), confirms(), publish("work", "1"), publish("work", "2"))
 		u.expect("confirm 1", "confirm 2")
@@ -190,10 +195,12 @@ func TestConsumersLoseWhatTheyMayNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, newDisk())
 		defer stop(t, e)
-		all := access.Command{Kind: access.SetPermission, User: "u", VHost: "/", Configure: ".*", Write: ".*", Read: ".*"}
+		all := accounts.Command{Kind: accounts.SetPermission, User: "u", VHost: "/", Configure: ".*",
+			Write: ".*", Read: ".*"}
 		other := all
 		other.User = "o"
-		change(t, e, access.Command{Kind: access.PutUser, User: "u"}, access.Command{Kind: access.PutUser, User: "o"}, all, other)
+		change(t, e, accounts.Command{Kind: accounts.PutUser, User: "u"},
+			accounts.Command{Kind: accounts.PutUser, User: "o"}, all, other)
 		quiet, told, mine := attach(t, e, "u"), attach(t, e, "u"), attach(t, e, "o")
 		told.session.info.CancelNotify = true
 		mine.post(declare("a"), declare("b"))
@@ -212,7 +219,7 @@ func TestConsumersLoseWhatTheyMayNotRead(t *testing.T) {
 		mine.post(consume("a"))
 		mine.expect("deliver for nobody")
 
-		change(t, e, access.Command{Kind: access.DeleteUser, User: "u"})
+		change(t, e, accounts.Command{Kind: accounts.DeleteUser, User: "u"})
 		for _, c := range []*client{quiet, told} {
 			if err := c.stoppedWith(); err == nil || err.Text != "CONNECTION_FORCED - user 'u' was deleted" {
 				t.Errorf("a deleted user's connection was stopped with %v", err)
@@ -229,7 +236,8 @@ func TestAttach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, newDisk())
 		defer stop(t, e)
-		change(t, e, access.Command{Kind: access.PutUser, User: "u"}, access.Command{Kind: access.PutVHost, VHost: "v"})
+		change(t, e, accounts.Command{Kind: accounts.PutUser, User: "u"},
+			accounts.Command{Kind: accounts.PutVHost, VHost: "v"})
 		for _, info := range []ConnInfo{
 			{VHost: "none", Principal: authz.Broker()}, {VHost: "none", Principal: testPrincipal("u")}, {VHost: "/", Principal: testPrincipal("u")},
 			{VHost: "/", Principal: testPrincipal("nobody")}, {VHost: "/"},
@@ -248,7 +256,7 @@ func TestDeleteVHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
 		e := start(t, d)
-		change(t, e, access.Command{Kind: access.PutVHost, VHost: "v"})
+		change(t, e, accounts.Command{Kind: accounts.PutVHost, VHost: "v"})
 		if _, err := e.Do(t.Context(), "v", authz.Broker(), declare("work"), publish("work", "m")); err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +266,7 @@ func TestDeleteVHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		other := attach(t, e, "")
-		change(t, e, access.Command{Kind: access.DeleteVHost, VHost: "v"})
+		change(t, e, accounts.Command{Kind: accounts.DeleteVHost, VHost: "v"})
 		if err := c.stoppedWith(); err == nil || err.Code != amqp.CodeConnectionForced {
 			t.Errorf("stopped with %v", err)
 		}
@@ -269,7 +277,7 @@ func TestDeleteVHost(t *testing.T) {
 		if _, err := e.Do(t.Context(), "v", authz.Broker(), get("work")); err == nil {
 			t.Error("a deleted vhost answers")
 		}
-		change(t, e, access.Command{Kind: access.PutVHost, VHost: "v"})
+		change(t, e, accounts.Command{Kind: accounts.PutVHost, VHost: "v"})
 		for range 2 {
 			if _, err := e.Do(t.Context(), "v", authz.Broker(), get("work")); err == nil || !strings.Contains(err.Error(), "NOT_FOUND") {
 				t.Errorf("the new vhost has the old one's queue: %v", err)

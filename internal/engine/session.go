@@ -143,7 +143,7 @@ func (s *Session) discount() {
 func (r *runner) openChannel(s *Session, c *vhost.Command) (ok bool) {
 	r.outboxes[c.Channel] = &outbox{session: s, channel: c.Channel}
 	if s.counted.Load() {
-		if err := r.engine.connectionLimits.openChannel(r.engine.Access(), s.info.User); err != nil {
+		if err := r.engine.connectionLimits.openChannel(r.engine.Accounts(), s.info.User); err != nil {
 			r.out.Effects = append(r.out.Effects, vhost.Effect{Kind: vhost.Closed, Command: c.Kind, Channel: c.Channel, Err: err})
 			return false
 		}
@@ -186,7 +186,7 @@ func (s *Session) dropAllButTheEnd() {
 // or the user may have, a vhost that the user may not enter (530), one that is stopped (541).
 func (e *Engine) Attach(d Frontend, info ConnInfo) (*Session, error) {
 	s := &Session{engine: e, frontend: d, info: info}
-	view := e.Access()
+	view := e.Accounts()
 	if _, ok := view.VHost(info.VHost); !ok {
 		return nil, accessUnknown(info.VHost)
 	}
@@ -244,7 +244,7 @@ func (e *Engine) diskAdvice() string {
 // attach makes l known to its vhost.
 func (e *Engine) attach(ctx context.Context, s *Session) error {
 	info := &s.info
-	view := e.Access()
+	view := e.Accounts()
 	if _, ok := view.VHost(info.VHost); !ok {
 		return accessUnknown(info.VHost)
 	}

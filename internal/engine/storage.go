@@ -126,7 +126,7 @@ func (e *Engine) Storage(ctx context.Context) Storage {
 	e.writer.tables.RLock()
 	s.Journal = e.writer.journal.Stats()
 	e.writer.tables.RUnlock()
-	for _, h := range e.Access().VHosts() {
+	for _, h := range e.Accounts().VHosts() {
 		v := e.vhostStorage(ctx, h.Name)
 		v.Stops = e.Stops(h.Name)
 		s.Live += v.Live

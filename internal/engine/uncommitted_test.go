@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -16,8 +16,9 @@ func TestUncommittedTransactionsAreBounded(t *testing.T) {
 		e := start(t, newDisk(), func(o *Options) { o.Uncommitted = Budget{Node: 10 << 20, User: 6 << 20, Connection: 4 << 20} })
 		defer stop(t, e)
 		for _, u := range []string{"u", "w"} {
-			change(t, e, access.Command{Kind: access.PutUser, User: u},
-				access.Command{Kind: access.SetPermission, User: u, VHost: "/", Configure: ".*", Write: ".*", Read: ".*"})
+			change(t, e, accounts.Command{Kind: accounts.PutUser, User: u},
+				accounts.Command{Kind: accounts.SetPermission, User: u, VHost: "/", Configure: ".*",
+					Write: ".*", Read: ".*"})
 		}
 		body := strings.Repeat("x", 1<<20-1024)
 		begin := vhost.Command{Kind: vhost.SelectTx, NoWait: true}

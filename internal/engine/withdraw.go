@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -14,7 +14,7 @@ import (
 // every command. It runs at the beginning of a batch.
 // Source: RabbitMQ consumer-cancel, connection tracking (user_deleted).
 func (r *runner) withdraw() {
-	view := r.engine.Access()
+	view := r.engine.Accounts()
 	if view.Version() == r.permitted {
 		return
 	}
@@ -56,5 +56,5 @@ func (r *runner) expel(s *Session) {
 	s.dropWaiting()
 	r.dropParked(s)
 	r.detach(s)
-	s.frontend.Stopped(access.RefuseDeletedUser(s.info.User))
+	s.frontend.Stopped(accounts.RefuseDeletedUser(s.info.User))
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
@@ -42,7 +42,7 @@ type auditor struct {
 
 // An auditRound is records that are written together.
 type auditRound struct {
-	commands []access.Command
+	commands []accounts.Command
 	done     chan struct{} // closed when err is what became of them
 	err      error
 }
@@ -52,21 +52,21 @@ func newAuditor(e *engine.Engine) *auditor {
 }
 
 // record returns when the deed is safe in the audit log. That the caller has gone does not keep it out.
-func (a *auditor) record(ctx context.Context, d access.Deed) error {
+func (a *auditor) record(ctx context.Context, d accounts.Deed) error {
 	a.mu.Lock()
 	round, first := a.mu.next, a.mu.next == nil
 	if first {
 		round = &auditRound{done: make(chan struct{})}
 		a.mu.next = round
 	}
-	round.commands = append(round.commands, access.Command{Kind: access.RecordDeed, Deed: d})
+	round.commands = append(round.commands, accounts.Command{Kind: accounts.RecordDeed, Deed: d})
 	a.mu.Unlock()
 	if first {
 		a.writing <- struct{}{}
 		a.mu.Lock()
 		a.mu.next = nil
 		a.mu.Unlock()
-		_, round.err = a.engine.ChangeAccess(context.WithoutCancel(ctx), round.commands...)
+		_, round.err = a.engine.ChangeAccounts(context.WithoutCancel(ctx), round.commands...)
 		<-a.writing
 		close(round.done)
 	}
@@ -76,7 +76,7 @@ func (a *auditor) record(ctx context.Context, d access.Deed) error {
 
 // note records what a request has done, or is about to.
 func (s *Server) note(r *web.Request, status int, detail []byte) error {
-	d := access.Deed{
+	d := accounts.Deed{
 		At: s.Engine.Now().UnixMilli(), User: r.Caller.Name(), From: r.RemoteAddr,
 		Action: r.Method, Object: s.objectOf(r.Request), Status: uint16(status), Detail: detail,
 	}
@@ -89,7 +89,7 @@ func (s *Server) note(r *web.Request, status int, detail []byte) error {
 
 // changedNothing reports whether a request asked for what was so already, as far as that is known.
 func changedNothing(r *web.Request, before uint64) bool {
-	return r.Unchanged || r.Endpoint.Audit == web.AuditAccess && r.Engine.Access().Version() == before
+	return r.Unchanged || r.Endpoint.Audit == web.AuditAccounts && r.Engine.Accounts().Version() == before
 }
 
 // objectOf names what a request is about: its path and query, as far as there is room, without passwords.
@@ -192,7 +192,7 @@ func getAudit(r *web.Request) (web.Answer, error) {
 		if err != nil {
 			return web.Answer{}, web.BadRequest("after must be the id of a record, not '%s'", text)
 		}
-		deeds = slices.DeleteFunc(deeds, func(d access.Deed) bool { return d.ID <= after })
+		deeds = slices.DeleteFunc(deeds, func(d accounts.Deed) bool { return d.ID <= after })
 	} else {
 		slices.Reverse(deeds)
 	}
@@ -205,7 +205,7 @@ func getAudit(r *web.Request) (web.Answer, error) {
 	return web.List(r, all, func(d *api.Deed) string { return d.Action + " " + d.Object })
 }
 
-func showRecord(d *access.Deed) api.Deed {
+func showRecord(d *accounts.Deed) api.Deed {
 	return api.Deed{
 		ID: d.ID, At: time.UnixMilli(d.At).UTC().Format("2006-01-02T15:04:05.000Z07:00"), User: d.User, From: d.From,
 		Action: d.Action, Object: d.Object, Status: int(d.Status), Detail: d.Detail,

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
@@ -78,7 +78,7 @@ func TestAuditKeepsNoSecret(t *testing.T) {
 	t.Parallel()
 	d := open(t).with(func(o *Options) { o.PathPrefix = "/mq" })
 	d.want(201, "PUT", "/mq/api/users/ann?password=hush&pa%73%73word=hush&a=b&%zz=hush", `{"paſſword":"hush","PassWord2":["hush"],"tags":"","b":{"xPASSWORDx":{"c":"hush"}}}`)
-	if in, _ := d.engine.Access().Authenticate("ann", "hush"); in {
+	if in, _ := d.engine.Accounts().Authenticate("ann", "hush"); in {
 		t.Error("a key that is another is taken for the password")
 	}
 	want := `guest PUT /api/users/ann?password=(not kept)&pa%73%73word=(not kept)&a=b&%zz=(not kept) 201 ` +
@@ -132,7 +132,8 @@ func TestAuditOfTheSecret(t *testing.T) {
 		t.Fatal(r.Code, r.Body)
 	}
 	d.user = "guest:guest"
-	if got := d.deeds(); !slices.Equal(got, []string{access.LocalAdministrator + ` PUT /api/vhosts/v 201 {"bytes":4107}`}) {
+	if got := d.deeds(); !slices.Equal(got,
+		[]string{accounts.LocalAdministrator + ` PUT /api/vhosts/v 201 {"bytes":4107}`}) {
 		t.Errorf("the audit log is %q", got)
 	}
 }

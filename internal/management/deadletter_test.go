@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/management/deadletter"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
@@ -355,15 +355,16 @@ func TestNotesAreBounded(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	d.want(201, "PUT", "/api/vhosts/other", "")
-	var commands []access.Command
+	var commands []accounts.Command
 	for i := range 500 {
 		text, err := web.Encode(api.Note{VHost: "other", By: "key", Value: fmt.Sprint(i), Text: "x", User: "guest"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		commands = append(commands, access.Command{Kind: access.SetGlobalParameter, Name: deadletter.NoteName("other", "key", fmt.Sprint(i)), Value: text})
+		commands = append(commands, accounts.Command{Kind: accounts.SetGlobalParameter,
+			Name: deadletter.NoteName("other", "key", fmt.Sprint(i)), Value: text})
 	}
-	if _, err := d.engine.ChangeAccess(t.Context(), commands...); err != nil {
+	if _, err := d.engine.ChangeAccounts(t.Context(), commands...); err != nil {
 		t.Fatal(err)
 	}
 	d.refused(400, "bad_request", "at most 500 notes", "PUT", "/api/x/notes/other/reason/x", `{"text":"x"}`)

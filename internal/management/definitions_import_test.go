@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/journal"
@@ -89,7 +89,7 @@ func takeOver(t *testing.T, text []byte) {
 	for _, text := range covers(tree(t, got), want, "definitions") {
 		t.Error(text)
 	}
-	v := d.engine.Access()
+	v := d.engine.Accounts()
 	for user, password := range map[string]string{"app": "s3cret", "strong": "s3cret", "sha512": "pässword", "md5": "md5pass", "guest": "guest"} {
 		if in, reason := v.Authenticate(user, password); !in {
 			t.Errorf("%s cannot log in: %s", user, reason)
@@ -103,7 +103,7 @@ func takeOver(t *testing.T, text []byte) {
 	if again := d.want(200, "GET", "/api/definitions", "").Body.Bytes(); !bytes.Equal(again, got) {
 		t.Error("a second import changed something")
 	}
-	if now := d.engine.Access().Version(); now > version+3 {
+	if now := d.engine.Accounts().Version(); now > version+3 {
 		t.Errorf("the second import made %d changes", now-version)
 	}
 }
@@ -268,7 +268,7 @@ func TestHalfWrongDefinitions(t *testing.T) {
 	d.refused(400, "bad_request", "and 5 more", "POST", "/api/definitions", many)
 	d.refused(400, "bad_request", "/api/definitions/{vhost}", "POST", "/api/definitions", `{"queues":[{"name":"q"}]}`)
 	d.refused(404, "not_found", "vhost_not_found", "POST", "/api/definitions/none", `{}`)
-	if i := d.engine.Access().Import(); i != nil {
+	if i := d.engine.Accounts().Import(); i != nil {
 		t.Error("an import has not ended")
 	}
 }
@@ -370,7 +370,7 @@ func disk(t *testing.T, fs vfs.FS) *engine.Engine {
 	t.Helper()
 	e, err := engine.Open(engine.Options{
 		FS: fs, Journal: journal.Options{SegmentBytes: 1 << 20, ReserveBytes: -1}, Machine: machine{}, Log: quiet(),
-		Clock: engine.NewTestClock(time.Unix(1_700_000_000, 0)), Defaults: &access.Defaults{},
+		Clock: engine.NewTestClock(time.Unix(1_700_000_000, 0)), Defaults: &accounts.Defaults{},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -400,21 +400,22 @@ func TestLoadDefinitions(t *testing.T) {
 	if err := load(dir); err != nil {
 		t.Fatal(err)
 	}
-	v := e.Access()
+	v := e.Accounts()
 	if len(v.Users()) != 1 || len(v.VHosts()) != 1 || !v.HasAccess("u", "v") {
 		t.Errorf("users %v, vhosts %v", v.Users(), v.VHosts())
 	}
-	if deeds := v.Deeds(); len(deeds) != 2 || deeds[1].User != access.LocalBroker || string(deeds[1].Detail) != `{"permissions":1,"users":1}` {
+	if deeds := v.Deeds(); len(deeds) != 2 || deeds[1].User != accounts.LocalBroker ||
+		string(deeds[1].Detail) != `{"permissions":1,"users":1}` {
 		t.Errorf("the audit log is %+v", deeds)
 	}
-	if err := load(dir); err != nil || len(e.Access().Deeds()) != 2 {
+	if err := load(dir); err != nil || len(e.Accounts().Deeds()) != 2 {
 		t.Errorf("unchanged definitions are loaded again: %v", err)
 	}
 	write("2.json", `{"users":[{"name":"w","tags":[]}],"permissions":[{"user":"x","vhost":"v","configure":"","write":"","read":""}]}`)
 	if err := load(dir); err == nil || !strings.Contains(err.Error(), "2.json") || !strings.Contains(err.Error(), "no user 'x'") {
 		t.Errorf("wrong definitions: %v", err)
 	}
-	if _, there := e.Access().User("w"); there {
+	if _, there := e.Accounts().User("w"); there {
 		t.Error("half of a wrong file was imported")
 	}
 	write("2.json", `{`)

@@ -200,7 +200,7 @@ func (s *stream) run(asked []string, done <-chan struct{}) {
 		case <-s.Context().Done():
 			return
 		}
-		if s.View = s.server.Engine.Access(); s.server.logIn(s.Request, authz.Management) != nil {
+		if s.View = s.server.Engine.Accounts(); s.server.logIn(s.Request, authz.Management) != nil {
 			return
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
@@ -95,7 +95,7 @@ func (s *Server) checkCertificates(r *web.Request) (web.Answer, error) {
 // checkLeaders fails for the quorum queues of virtual hosts that are down: those of this node lead themselves. A
 // pattern must be valid; it narrows nothing, since the names of their queues are not known. Source: RabbitMQ health
 // checks, quorum-queues-without-elected-leaders.
-func checkLeaders(r *web.Request, hosts []*access.VHost, pattern string) (web.Answer, error) {
+func checkLeaders(r *web.Request, hosts []*accounts.VHost, pattern string) (web.Answer, error) {
 	if len(pattern) > web.PatternBytesMax {
 		return web.Answer{}, web.BadRequest("the pattern must not exceed %d bytes", web.PatternBytesMax)
 	}
@@ -123,5 +123,5 @@ func checkVHostLeaders(r *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return checkLeaders(r, []*access.VHost{h}, r.PathValue("pattern"))
+	return checkLeaders(r, []*accounts.VHost{h}, r.PathValue("pattern"))
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
@@ -45,7 +45,7 @@ func (s *Server) loginEndpoints() []web.Endpoint {
 func (s *Server) enterAs(r *web.Request, who authz.Principal) { r.Caller = s.rights(r.View, who) }
 
 // rights are those of a principal by a view.
-func (s *Server) rights(view *access.View, who authz.Principal) authz.Rights {
+func (s *Server) rights(view *accounts.View, who authz.Principal) authz.Rights {
 	return authz.Of(view, who, s.options.StrictOffice)
 }
 
@@ -94,7 +94,7 @@ func (s *Server) logInAs(r *web.Request, name, password string, asks authz.Tag) 
 		return web.ErrLogin
 	}
 	r.Engine.NoteLogin(engine.LoginHTTP, true)
-	if !access.MayComeFrom(s.options.LoopbackUsers, name, peerOf(r.Request)) {
+	if !accounts.MayComeFrom(s.options.LoopbackUsers, name, peerOf(r.Request)) {
 		return web.NotAuthorised("User can only log in via localhost")
 	}
 	r.View = in // the user may have been made since the request's arrival

@@ -25,7 +25,8 @@ func (s *Server) nodeActionEndpoints() []web.Endpoint {
 			Summary: "Enables a feature flag; has no effect",
 		},
 		{
-			Pattern: "POST vhosts/{vhost}/start/{node}", Tag: authz.Administrator, Serve: startVHost, Audit: web.AuditAccess, Scope: web.Leader,
+			Pattern: "POST vhosts/{vhost}/start/{node}", Tag: authz.Administrator, Serve: startVHost,
+			Audit: web.AuditAccounts, Scope: web.Leader,
 			Summary: "204 if the virtual host is up",
 		},
 	}

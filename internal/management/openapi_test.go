@@ -31,7 +31,7 @@ func TestEveryEndpointIsDeclaredWhole(t *testing.T) {
 		if e.Scope == web.Leader && !e.Has("vhost") {
 			t.Errorf("%s is for the leader of a virtual host, but names none", e.Pattern)
 		}
-		if !e.Changes() && (e.Body != 0 || e.Relieves || e.Audit == web.AuditAccess) {
+		if !e.Changes() && (e.Body != 0 || e.Relieves || e.Audit == web.AuditAccounts) {
 			t.Errorf("%s says how its body is read, or what it changes, but does neither", e.Pattern)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"net"
 	"runtime"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/management/stats"
@@ -26,7 +26,7 @@ func (s *Server) overviewEndpoints() []web.Endpoint {
 			Summary: "The name of the cluster", Out: api.ClusterName{},
 		},
 		{
-			Pattern: "PUT cluster-name", Tag: authz.Administrator, Serve: putClusterName, Audit: web.AuditAccess,
+			Pattern: "PUT cluster-name", Tag: authz.Administrator, Serve: putClusterName, Audit: web.AuditAccounts,
 			Summary: "Sets the name of the cluster", In: api.ClusterName{},
 		},
 		{
@@ -181,7 +181,8 @@ func putClusterName(r *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	if _, err := r.Change(access.Command{Kind: access.SetGlobalParameter, Name: access.ClusterNameParameter, Value: value}); err != nil {
+	if _, err := r.Change(accounts.Command{Kind: accounts.SetGlobalParameter, Name: accounts.ClusterNameParameter,
+		Value: value}); err != nil {
 		return web.Answer{}, web.AsBadRequest(err)
 	}
 	return web.NoContent()

@@ -35,7 +35,7 @@ func TestPasswords(t *testing.T) {
 		}
 	}
 	d.want(204, "POST", "/api/definitions", `{"users":[{"name":"e","tags":[],"password":"passw0rd"}]}`)
-	v := d.engine.Access()
+	v := d.engine.Accounts()
 	for name, password := range map[string]string{"a": "pässw0rd", "b": "passw0rd", "c": "test12", "e": "passw0rd"} {
 		if in, reason := v.Authenticate(name, password); !in {
 			t.Errorf("%s cannot log in: %s", name, reason)

@@ -25,7 +25,7 @@ func TestEveryRouteAsksForItsTag(t *testing.T) {
 		d.want(201, "PUT", "/api/users/u"+string(tag), fmt.Sprintf(`{"password":"p","tags":%q}`, tag))
 		d.want(201, "PUT", "/api/permissions/%2F/u"+string(tag), `{"configure":".*","write":".*","read":".*"}`)
 	}
-	view := d.engine.Access()
+	view := d.engine.Accounts()
 	for _, r := range d.server.endpoints() {
 		path := "/api/" + strings.ReplaceAll(r.Route(), "*", "x")
 		if r.Tag == authz.Anybody {
@@ -43,7 +43,7 @@ func TestEveryRouteAsksForItsTag(t *testing.T) {
 		far.from = "192.0.2.1:5"
 		far.refused(401, "not_authorised", "localhost", r.Method(), path, "")
 	}
-	if now := d.engine.Access(); now.Version() != view.Version() {
+	if now := d.engine.Accounts(); now.Version() != view.Version() {
 		t.Error("who was refused changed something")
 	}
 }
@@ -78,7 +78,7 @@ func TestHashesAreForAdministrators(t *testing.T) {
 	d.want(201, "PUT", "/api/users/watch", `{"password":"p","tags":"monitoring,policymaker"}`)
 	d.want(201, "PUT", "/api/permissions/%2F/watch", `{"configure":"","write":"","read":""}`)
 	d.want(201, "PUT", "/api/queues/%2F/q", `{"durable":true}`)
-	u, _ := d.engine.Access().User("guest")
+	u, _ := d.engine.Accounts().User("guest")
 	hash := base64.StdEncoding.EncodeToString(u.Hash)
 	watch := d.as("watch:p")
 	for _, r := range d.server.endpoints() {
@@ -148,7 +148,7 @@ func TestNoPasswordOnTheDisk(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"a", "b"} {
-		if in, _ := e.Access().Authenticate(name, secret); !in {
+		if in, _ := e.Accounts().Authenticate(name, secret); !in {
 			t.Errorf("%s cannot log in", name)
 		}
 	}

@@ -62,7 +62,7 @@ func New(o Options) *Server {
 		Shared: common, Product: o.Product, Version: o.Version, Started: s.started, Roster: o.Roster, Index: o.Index,
 		Reader: s.reader, Streams: s.streams.count,
 		Admit: func(hr *http.Request) error {
-			r := &web.Request{Request: hr, Shared: common, View: common.Engine.Access()}
+			r := &web.Request{Request: hr, Shared: common, View: common.Engine.Accounts()}
 			return s.logIn(r, authz.Monitoring)
 		},
 	})
@@ -100,7 +100,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 		w.Header().Set("X-Bartleby-State", stateWaiting)
 	}
 	s.options.CORS.allow(w.Header(), hr)
-	r := &web.Request{Request: hr, Shared: s.Shared, Writer: w, View: s.Engine.Access()}
+	r := &web.Request{Request: hr, Shared: s.Shared, Writer: w, View: s.Engine.Accounts()}
 	if s.metrics.ServeBesideAPI(w, hr) || s.serveTool(w, hr) || s.console.Serve(w, hr) {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
@@ -134,7 +134,8 @@ func (s *Server) session(r *web.Request) *session {
 		return nil
 	}
 	user, ok := r.View.User(found.name)
-	if !ok || !bytes.Equal(user.Hash, found.hash) || !access.MayComeFrom(s.options.LoopbackUsers, found.name, peerOf(r.Request)) {
+	if !ok || !bytes.Equal(user.Hash, found.hash) ||
+		!accounts.MayComeFrom(s.options.LoopbackUsers, found.name, peerOf(r.Request)) {
 		s.sessions.close(cookie.Value)
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby"
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/repair"
@@ -257,8 +257,10 @@ func TestAStartSaysWhatIsMissing(t *testing.T) {
 	// repair.
 	t.Parallel()
 	for what, file := range map[string]func(t *testing.T, dir string) string{
-		"the manifest":             func(*testing.T, string) string { return "journal/manifest" },
-		"the users' checkpoint":    func(t *testing.T, dir string) string { return checkpointOf(t, dir, storage.LogID(access.OwnLogID)) },
+		"the manifest": func(*testing.T, string) string { return "journal/manifest" },
+		"the users' checkpoint": func(t *testing.T, dir string) string {
+			return checkpointOf(t, dir, storage.LogID(accounts.OwnLogID))
+		},
 		"a segment":                func(t *testing.T, dir string) string { return segments(t, dir)[0] },
 		"the newest segment":       func(t *testing.T, dir string) string { files := segments(t, dir); return files[len(files)-1] },
 		"a vhost's own checkpoint": func(t *testing.T, dir string) string { return checkpointOf(t, dir, rootLog) },

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
@@ -13,17 +13,17 @@ import (
 
 // people is the machine of users and virtual hosts, folded as far as it can be.
 type people struct {
-	machine *access.Machine
+	machine *accounts.Machine
 	lost    []string
 	hurt    bool // its log, or its checkpoint, is damaged
 	stops   bool // no broker would start with it
 }
 
-const ownLog = storage.LogID(access.OwnLogID)
+const ownLog = storage.LogID(accounts.OwnLogID)
 
 // foldPeople folds the log of users and virtual hosts. A later version's is an error.
 func foldPeople(j *journal.Journal, doubt string) (*people, error) {
-	p := &people{machine: access.New()}
+	p := &people{machine: accounts.New()}
 	next := j.Next(ownLog)
 	at, state, err := j.LoadCheckpoint(ownLog)
 	switch {
@@ -88,7 +88,7 @@ func (p *people) fold(index storage.Index, data []byte, holes []journal.Hole) er
 		p.takeSome(data[:holes[0].From])
 		return nil
 	}
-	facts, err := access.ParseFacts(nil, data)
+	facts, err := accounts.ParseFacts(nil, data)
 	for _, f := range facts {
 		p.machine.Apply(f)
 	}
@@ -97,7 +97,7 @@ func (p *people) fold(index storage.Index, data []byte, holes []journal.Hole) er
 
 // takeSome applies the facts that can be parsed.
 func (p *people) takeSome(data []byte) {
-	facts, _ := access.ParseFacts(nil, data) // the rest is lost, which has been said
+	facts, _ := accounts.ParseFacts(nil, data) // the rest is lost, which has been said
 	for _, f := range facts {
 		p.machine.Apply(f)
 	}
@@ -111,7 +111,7 @@ func (p *people) reconcile(j *journal.Journal) (orphans []storage.LogID) {
 	for _, h := range p.machine.View().VHosts() {
 		known[storage.LogID(h.LogID)] = true
 		if lossy && slices.Contains(dropped, storage.LogID(h.LogID)) {
-			p.machine.Apply(access.Fact{Kind: access.VHostDeleted, VHost: h.Name})
+			p.machine.Apply(accounts.Fact{Kind: accounts.VHostDeleted, VHost: h.Name})
 			p.lost = append(p.lost, fmt.Sprintf("the deletion of virtual host %q, which its log shows", h.Name))
 		}
 	}
@@ -132,7 +132,8 @@ func (p *people) reconcile(j *journal.Journal) (orphans []storage.LogID) {
 			}
 			name += "-"
 		}
-		p.machine.Apply(access.Fact{Kind: access.VHostPut, VHost: name, LogID: uint32(id), Description: "recovered: its name is lost"})
+		p.machine.Apply(accounts.Fact{Kind: accounts.VHostPut, VHost: name, LogID: uint32(id),
+			Description: "recovered: its name is lost"})
 		p.lost = append(p.lost, fmt.Sprintf("the name of the virtual host with log %d: it is now %q, and no user has permissions in it", id, name))
 	}
 	return orphans

@@ -156,7 +156,7 @@ func (c *crawler) repair() {
 
 // round looks at all virtual hosts.
 func (c *crawler) round() error {
-	view := c.options.Broker.Access()
+	view := c.options.Broker.Accounts()
 	c.books = 0
 	var errs []error
 	there := map[string]uint32{}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
@@ -170,15 +170,15 @@ func TestVirtualHosts(t *testing.T) {
 	// If this fails, letters of a virtual host that was deleted are kept, or taken for those of another with its name.
 	t.Parallel()
 	w := newWorld(t)
-	change := func(c access.Command) {
+	change := func(c accounts.Command) {
 		t.Helper()
-		if _, err := w.e.ChangeAccess(context.Background(), c); err != nil {
+		if _, err := w.e.ChangeAccounts(context.Background(), c); err != nil {
 			t.Fatal(err)
 		}
 	}
 	fill := func(n int) {
 		t.Helper()
-		change(access.Command{Kind: access.PutVHost, VHost: "v"})
+		change(accounts.Command{Kind: accounts.PutVHost, VHost: "v"})
 		commands := []vhost.Command{{Kind: vhost.DeclareQueue, Definition: &vhost.Definition{Name: "q", Durable: true, Arguments: amqp.Table{
 			field("x-max-length", amqp.Int64(0)), field("x-dead-letter-exchange", amqp.String("none"))}}}}
 		for range n {
@@ -193,9 +193,9 @@ func TestVirtualHosts(t *testing.T) {
 		}
 	}
 	fill(100)
-	change(access.Command{Kind: access.DeleteVHost, VHost: "v"})
+	change(accounts.Command{Kind: accounts.DeleteVHost, VHost: "v"})
 	fill(70)
-	change(access.Command{Kind: access.DeleteVHost, VHost: "v"})
+	change(accounts.Command{Kind: accounts.DeleteVHost, VHost: "v"})
 	w.crawl()
 	if got := w.x.Stats().Letters; got != 0 {
 		t.Errorf("the index has %d letters of a virtual host that is no more", got)

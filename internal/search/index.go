@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/fairshare"
 	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -19,7 +19,7 @@ import (
 type Broker interface {
 	// Query runs fn on a virtual host as it is; it must be short, and keep no more than copies.
 	Query(ctx context.Context, vhostName string, fn func(vhost.Reader)) error
-	Access() *access.View
+	Accounts() *accounts.View
 	Now() time.Time
 	// LowOnDisk reports whether publishers are held back for want of disk: then nothing is written.
 	LowOnDisk() bool

@@ -43,7 +43,8 @@ var named = regexp.MustCompile(`(?i)\b(dead|lost)[-\s]+letters?\b`)
 
 // spokenTexts are the directories, with those below them, whose string literals users read: help, messages, logs.
 var spokenTexts = []string{
-	"cmd", "internal/access", "internal/amqpserver", "internal/api", "internal/authz", "internal/cli", "internal/config",
+	"cmd", "internal/accounts", "internal/amqpserver", "internal/api", "internal/authz", "internal/cli",
+	"internal/config",
 	"internal/engine", "internal/fairshare", "internal/filter", "internal/journal", "internal/lint", "internal/listener",
 	"internal/logging", "internal/management", "internal/perf", "internal/regex", "internal/repair", "internal/search",
 	"internal/settings",

@@ -1,7 +1,7 @@
 package deadletter
 
 import (
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/management/stats"
@@ -20,7 +20,7 @@ func (s *API) deathEndpoints() []web.Endpoint {
 }
 
 // deathsAsked reads the virtual host and the range of a request about deaths.
-func deathsAsked(r *web.Request) (h *access.VHost, of stats.DeathRange, err error) {
+func deathsAsked(r *web.Request) (h *accounts.VHost, of stats.DeathRange, err error) {
 	if h, err = r.VHost(r.PathValue("vhost")); err == nil {
 		of, err = stats.DeathRangeOf(r.URL.Query())
 	}

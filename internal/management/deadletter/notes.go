@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
@@ -52,7 +52,7 @@ func NoteName(vhost, by, value string) string {
 }
 
 // ReadNote reads a parameter; ok is false if it is no note.
-func ReadNote(g *access.GlobalParameter) (n api.Note, ok bool) {
+func ReadNote(g *accounts.GlobalParameter) (n api.Note, ok bool) {
 	if !strings.HasPrefix(g.Name, notePrefix) || json.Unmarshal(g.Value, &n) != nil {
 		return n, false
 	}
@@ -172,7 +172,7 @@ func putNote(r *web.Request) (web.Answer, error) {
 		if !found {
 			return web.NoContent()
 		}
-		if _, err := r.Change(access.Command{Kind: access.ClearGlobalParameter, Name: name}); err != nil {
+		if _, err := r.Change(accounts.Command{Kind: accounts.ClearGlobalParameter, Name: name}); err != nil {
 			return web.Answer{}, web.AsBadRequest(err)
 		}
 		return web.NoContent()
@@ -183,7 +183,7 @@ func putNote(r *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	created, err := r.Change(access.Command{Kind: access.SetGlobalParameter, Name: name, Value: text})
+	created, err := r.Change(accounts.Command{Kind: accounts.SetGlobalParameter, Name: name, Value: text})
 	if err != nil {
 		return web.Answer{}, web.AsBadRequest(err)
 	}
@@ -211,10 +211,10 @@ func checkNoteLimits(r *web.Request) error {
 }
 
 // ForgetNotes returns the commands that delete the notes of a deleted virtual host.
-func ForgetNotes(v *access.View, host string) (commands []access.Command) {
+func ForgetNotes(v *accounts.View, host string) (commands []accounts.Command) {
 	for _, g := range v.GlobalParameters() {
 		if n, ok := ReadNote(g); ok && n.VHost == host {
-			commands = append(commands, access.Command{Kind: access.ClearGlobalParameter, Name: g.Name})
+			commands = append(commands, accounts.Command{Kind: accounts.ClearGlobalParameter, Name: g.Name})
 		}
 	}
 	return commands

@@ -3,7 +3,7 @@ package deadletter
 import (
 	"context"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/management/stats"
@@ -59,7 +59,8 @@ func (s *API) getSummary(r *web.Request) (web.Answer, error) {
 }
 
 // summaryOf reads a virtual host as metrics do.
-func summaryOf(ctx context.Context, s *stats.Reader, h *access.VHost, of stats.DeathRange) (api.LettersSummary, error) {
+func summaryOf(ctx context.Context, s *stats.Reader, h *accounts.VHost,
+	of stats.DeathRange) (api.LettersSummary, error) {
 	f := &stats.VHost{Name: h.Name, Types: stats.ByType{}}
 	if err := s.Read(ctx, h, f, stats.Detail{Queues: true}, s.Clocks()[h.Name]); err != nil {
 		return api.LettersSummary{}, err

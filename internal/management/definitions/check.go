@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/management/resources"
@@ -64,7 +64,7 @@ func (m *importer) check(ctx context.Context, d *definitions) error {
 		return err
 	}
 	var wrong problems
-	draft := m.engine.Access().Draft()
+	draft := m.engine.Accounts().Draft()
 	for _, c := range m.identities(d) {
 		if c.wrong == nil {
 			c.wrong = m.rehearse(draft, c.Command)
@@ -72,7 +72,8 @@ func (m *importer) check(ctx context.Context, d *definitions) error {
 		wrong.add(c.what, c.wrong)
 	}
 	view := draft.View()
-	if most, n := m.engine.VHostMax(), len(view.VHosts()); most > 0 && n > most && n > len(m.engine.Access().VHosts()) {
+	if most, n := m.engine.VHostMax(), len(view.VHosts()); most > 0 && n > most &&
+		n > len(m.engine.Accounts().VHosts()) {
 		wrong.add("", fmt.Errorf("there would be %d vhosts, which exceeds the limit of %d", n, most))
 	}
 	for _, name := range d.vhostNames() {
@@ -85,7 +86,8 @@ func (m *importer) check(ctx context.Context, d *definitions) error {
 		if err != nil {
 			return err
 		}
-		if most, limited := h.Limit(access.LimitQueues); limited && int64(c.queues+c.newQueues) > most && c.newQueues > 0 {
+		if most, limited := h.Limit(accounts.LimitQueues); limited && int64(c.queues+c.newQueues) > most &&
+			c.newQueues > 0 {
 			wrong.add("vhost '"+name+"'", fmt.Errorf("%d queues, %d of them new, exceed its limit of %d", c.queues+c.newQueues, c.newQueues, most))
 		}
 		c.rehearse(name, &wrong)
@@ -94,13 +96,13 @@ func (m *importer) check(ctx context.Context, d *definitions) error {
 }
 
 // rehearse takes a step on a draft, and those that the engine will take with it.
-func (m *importer) rehearse(draft *access.Machine, c access.Command) error {
-	var out access.Outcome
-	if err := draft.Step(c, &out); err != nil || c.Kind != access.PutVHost || !out.Created {
+func (m *importer) rehearse(draft *accounts.Machine, c accounts.Command) error {
+	var out accounts.Outcome
+	if err := draft.Step(c, &out); err != nil || c.Kind != accounts.PutVHost || !out.Created {
 		return err
 	}
 	for _, with := range m.engine.WithVHost(c.VHost, draft.View()) {
-		if err := draft.Step(with, &access.Outcome{}); err != nil {
+		if err := draft.Step(with, &accounts.Outcome{}); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/management/message"
@@ -46,10 +46,10 @@ type policiesHere struct{ user, operator map[string]vhost.Policy }
 
 // contents lists what definitions say of a virtual host, which may not be there yet, in the order in which one needs
 // the other: options and policies first, so that queues are under them from the beginning.
-func (m *importer) contents(ctx context.Context, name string, d *definitions, view *access.View) (*contents, error) {
+func (m *importer) contents(ctx context.Context, name string, d *definitions, view *accounts.View) (*contents, error) {
 	c := &contents{locked: m.locked}
 	look := func(fn func(vhost.Reader)) error {
-		if _, there := m.engine.Access().VHost(name); !there {
+		if _, there := m.engine.Accounts().VHost(name); !there {
 			fn(vhost.New(name, 0, nil, nil).Reader())
 			return nil
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/management/resources"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -47,8 +47,8 @@ func TestImportGoesOnAfterACrash(t *testing.T) {
 		t.Errorf("of the virtual host that they are for remains %+v: %v", again, err)
 	}
 	// What run does first, and the first virtual host; then the end.
-	if _, err := e.ChangeAccess(t.Context(), access.Command{Kind: access.BeginImport, Name: "here", Value: value},
-		access.Command{Kind: access.PutVHost, VHost: "v"}); err != nil {
+	if _, err := e.ChangeAccounts(t.Context(), accounts.Command{Kind: accounts.BeginImport, Name: "here", Value: value},
+		accounts.Command{Kind: accounts.PutVHost, VHost: "v"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.fill(t.Context(), "v", d); err != nil {
@@ -60,10 +60,10 @@ func TestImportGoesOnAfterACrash(t *testing.T) {
 
 	e = disk(t, fs)
 	ResumeImport(t.Context(), e, quiet())
-	if e.Access().Import() != nil {
+	if e.Accounts().Import() != nil {
 		t.Error("the import has not ended")
 	}
-	if in, reason := e.Access().Authenticate("u", "not for the disk"); !in {
+	if in, reason := e.Accounts().Authenticate("u", "not for the disk"); !in {
 		t.Errorf("u cannot log in: %s", reason)
 	}
 	queues := 0
@@ -105,7 +105,7 @@ func TestImportUnderPowerCuts(t *testing.T) {
 
 		e = disk(t, mem)
 		ResumeImport(t.Context(), e, quiet())
-		v := e.Access()
+		v := e.Accounts()
 		made := len(v.Users()) + len(v.VHosts()) + len(v.Permissions())
 		for _, h := range v.VHosts() {
 			if err := e.Query(t.Context(), h.Name, func(x vhost.Reader) {
@@ -142,7 +142,7 @@ func disk(t *testing.T, fs vfs.FS) *engine.Engine {
 	t.Helper()
 	e, err := engine.Open(engine.Options{
 		FS: fs, Journal: journal.Options{SegmentBytes: 1 << 20, ReserveBytes: -1}, Machine: machine{}, Log: quiet(),
-		Clock: engine.NewTestClock(time.Unix(1_700_000_000, 0)), Defaults: &access.Defaults{},
+		Clock: engine.NewTestClock(time.Unix(1_700_000_000, 0)), Defaults: &accounts.Defaults{},
 	})
 	if err != nil {
 		t.Fatal(err)

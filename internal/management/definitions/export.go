@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/management/resources"
@@ -64,7 +64,7 @@ func (s *API) getDefinitions(r *web.Request) (web.Answer, error) {
 	for _, g := range r.View.GlobalParameters() {
 		d.GlobalParameters = append(d.GlobalParameters, resources.ShowGlobal(g))
 	}
-	return s.download(r, d, hosts, func(h *access.VHost) string { return h.Name })
+	return s.download(r, d, hosts, func(h *accounts.VHost) string { return h.Name })
 }
 
 // getVHostDefinitions exports what is in one virtual host.
@@ -79,7 +79,7 @@ func (s *API) getVHostDefinitions(r *web.Request) (web.Answer, error) {
 	if err := settings(r, h, "", &d.VHostContents); err != nil {
 		return web.Answer{}, err
 	}
-	return s.download(r, d, []*access.VHost{h}, func(*access.VHost) string { return "" })
+	return s.download(r, d, []*accounts.VHost{h}, func(*accounts.VHost) string { return "" })
 }
 
 // noContents is how definitions end that have no exchanges, queues and bindings.
@@ -87,7 +87,8 @@ const noContents = `"exchanges":[],"queues":[],"bindings":[]}`
 
 // download answers with definitions: what is given, and all exchanges, queues and bindings of the virtual
 // hosts, which are read while they are sent. A browser keeps the answer as the file that the query names.
-func (s *API) download(r *web.Request, given any, hosts []*access.VHost, name func(*access.VHost) string) (web.Answer, error) {
+func (s *API) download(r *web.Request, given any, hosts []*accounts.VHost,
+	name func(*accounts.VHost) string) (web.Answer, error) {
 	text, err := web.Encode(given)
 	if err != nil {
 		return web.Answer{}, err
@@ -112,7 +113,7 @@ func (s *API) download(r *web.Request, given any, hosts []*access.VHost, name fu
 	return a, nil
 }
 
-func defineUser(u *access.User) api.DefinedUser {
+func defineUser(u *accounts.User) api.DefinedUser {
 	hash, tags := base64.StdEncoding.EncodeToString(u.Hash), api.Tags(u.Tags)
 	return api.DefinedUser{
 		Name: u.Name, PutUser: api.PutUser{PasswordHash: &hash, HashingAlgorithm: u.Algorithm.String(), Tags: &tags},
@@ -120,7 +121,7 @@ func defineUser(u *access.User) api.DefinedUser {
 	}
 }
 
-func defineVHost(h *access.VHost) api.DefinedVHost {
+func defineVHost(h *accounts.VHost) api.DefinedVHost {
 	tags := api.Tags(h.Tags)
 	d := api.DefinedVHost{
 		Name: h.Name, Limits: defineLimits(h.Limits), Description: &h.Description, Tags: &tags,
@@ -139,7 +140,7 @@ func defineVHost(h *access.VHost) api.DefinedVHost {
 	return d
 }
 
-func defineLimits(limits []access.Limit) api.Limits {
+func defineLimits(limits []accounts.Limit) api.Limits {
 	defined := api.Limits{}
 	for _, l := range limits {
 		defined[l.Name] = api.Number(l.Value)
@@ -148,8 +149,8 @@ func defineLimits(limits []access.Limit) api.Limits {
 }
 
 // settings adds the parameters and policies of a virtual host, under the name given.
-func settings(r *web.Request, h *access.VHost, name string, to *api.VHostContents) error {
-	parameters, err := resources.Parameters(r, []*access.VHost{h})
+func settings(r *web.Request, h *accounts.VHost, name string, to *api.VHostContents) error {
+	parameters, err := resources.Parameters(r, []*accounts.VHost{h})
 	if err != nil {
 		return err
 	}
@@ -174,8 +175,9 @@ func settings(r *web.Request, h *access.VHost, name string, to *api.VHostContent
 //
 // Others declare and delete meanwhile. What is exported can be imported all the same: a binding is told only
 // if both its ends were.
-func (s *API) writeContents(r *web.Request, l *web.Stream, hosts []*access.VHost, name func(*access.VHost) string) error {
-	hosts = slices.DeleteFunc(slices.Clone(hosts), func(h *access.VHost) bool { return r.IsDown(h.Name) })
+func (s *API) writeContents(r *web.Request, l *web.Stream, hosts []*accounts.VHost,
+	name func(*accounts.VHost) string) error {
+	hosts = slices.DeleteFunc(slices.Clone(hosts), func(h *accounts.VHost) bool { return r.IsDown(h.Name) })
 	all := make([]*hostContents, len(hosts))
 	for i, h := range hosts {
 		x := &hostContents{resources: s.resources, request: r, host: h, name: name(h)}
@@ -223,7 +225,7 @@ func (s *API) writeContents(r *web.Request, l *web.Stream, hosts []*access.VHost
 type hostContents struct {
 	resources *resources.API
 	request   *web.Request
-	host      *access.VHost
+	host      *accounts.VHost
 	name      string       // under which all is told
 	newest    fact.QueueID // queues with greater numbers were declared later
 	exchanges []string     // by name: those that are there, and those that were told once all are

@@ -6,24 +6,24 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/management/resources"
 )
 
 // An identity is a command that makes users, virtual hosts, permissions, limits or global parameters.
 type identity struct {
-	access.Command
+	accounts.Command
 	what  string // for refusals
 	wrong error  // it cannot even be asked for
 }
 
 // identities lists them in the order in which one needs the other.
 func (m *importer) identities(d *definitions) (all []identity) {
-	add := func(c access.Command, wrong error, what string, args ...any) {
+	add := func(c accounts.Command, wrong error, what string, args ...any) {
 		all = append(all, identity{c, fmt.Sprintf(what, args...), wrong})
 	}
-	limits := func(c access.Command, limits api.Limits, what string) {
+	limits := func(c accounts.Command, limits api.Limits, what string) {
 		for _, name := range slices.Sorted(maps.Keys(limits)) {
 			c.Name, c.Limit = name, int64(limits[name])
 			add(c, nil, "%s", what)
@@ -37,12 +37,12 @@ func (m *importer) identities(d *definitions) (all []identity) {
 			}
 			c, err := m.passwords.UserCommand(u.Name, &u.PutUser)
 			add(c, err, "%s", what)
-			limits(access.Command{Kind: access.SetUserLimit, User: u.Name}, u.Limits, what)
+			limits(accounts.Command{Kind: accounts.SetUserLimit, User: u.Name}, u.Limits, what)
 		}
 		for _, h := range d.VHosts {
 			what := "vhost '" + h.Name + "'"
 			add(m.vhostCommand(&h), nil, "%s", what)
-			limits(access.Command{Kind: access.SetVHostLimit, VHost: h.Name}, h.Limits, what)
+			limits(accounts.Command{Kind: accounts.SetVHostLimit, VHost: h.Name}, h.Limits, what)
 		}
 	}
 	for _, p := range d.Parameters {
@@ -50,33 +50,36 @@ func (m *importer) identities(d *definitions) (all []identity) {
 			what := "limits of vhost '" + name + "'"
 			var values api.Limits
 			if err := json.Unmarshal(p.Value, &values); err != nil {
-				add(access.Command{}, err, "%s", what)
+				add(accounts.Command{}, err, "%s", what)
 			}
-			limits(access.Command{Kind: access.SetVHostLimit, VHost: name}, values, what)
+			limits(accounts.Command{Kind: accounts.SetVHostLimit, VHost: name}, values, what)
 		}
 	}
 	if d.VHost != "" {
 		return all
 	}
 	for _, p := range d.Permissions {
-		add(access.Command{Kind: access.SetPermission, User: p.User, VHost: p.VHost, Configure: p.Configure, Write: p.Write, Read: p.Read}, nil,
+		add(accounts.Command{Kind: accounts.SetPermission, User: p.User, VHost: p.VHost, Configure: p.Configure,
+			Write: p.Write, Read: p.Read}, nil,
 			"permissions of user '%s' in vhost '%s'", p.User, p.VHost)
 	}
 	for _, p := range d.TopicPermissions {
-		add(access.Command{
-			Kind: access.SetTopicPermission, User: p.User, VHost: p.VHost, Exchange: resources.TopicExchange(p.Exchange), Write: p.Write, Read: p.Read,
+		add(accounts.Command{
+			Kind: accounts.SetTopicPermission, User: p.User, VHost: p.VHost,
+			Exchange: resources.TopicExchange(p.Exchange), Write: p.Write, Read: p.Read,
 		}, nil, "topic permissions of user '%s' in vhost '%s'", p.User, p.VHost)
 	}
 	for _, g := range d.GlobalParameters {
-		add(access.Command{Kind: access.SetGlobalParameter, Name: g.Name, Value: g.Value}, nil, "global parameter '%s'", g.Name)
+		add(accounts.Command{Kind: accounts.SetGlobalParameter, Name: g.Name, Value: g.Value}, nil,
+			"global parameter '%s'", g.Name)
 	}
 	return all
 }
 
 // vhostCommand makes a virtual host, or changes what h says of it.
-func (m *importer) vhostCommand(h *api.DefinedVHost) access.Command {
-	c := access.Command{Kind: access.PutVHost, VHost: h.Name}
-	if old, there := m.engine.Access().VHost(h.Name); there {
+func (m *importer) vhostCommand(h *api.DefinedVHost) accounts.Command {
+	c := accounts.Command{Kind: accounts.PutVHost, VHost: h.Name}
+	if old, there := m.engine.Accounts().VHost(h.Name); there {
 		c = resources.PutAgain(old)
 	}
 	if h.Metadata != nil {

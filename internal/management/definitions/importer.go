@@ -12,7 +12,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
@@ -80,13 +80,13 @@ func (m *importer) run(ctx context.Context, d *definitions, source string) error
 	if err != nil {
 		return err
 	}
-	commands := []access.Command{{Kind: access.BeginImport, Name: source, Value: value}}
+	commands := []accounts.Command{{Kind: accounts.BeginImport, Name: source, Value: value}}
 	return m.finish(context.WithoutCancel(ctx), d, commands)
 }
 
 // finish does what was checked, and forgets the import, also if that fails: whoever asked for it is told. Only a broker
 // that ends meanwhile remembers it.
-func (m *importer) finish(ctx context.Context, d *definitions, commands []access.Command) error {
+func (m *importer) finish(ctx context.Context, d *definitions, commands []accounts.Command) error {
 	for _, c := range m.identities(d) {
 		commands = append(commands, c.Command)
 	}
@@ -95,7 +95,7 @@ func (m *importer) finish(ctx context.Context, d *definitions, commands []access
 			m.log.Warn("definition ignored", "vhost", h.Name, "what", "tracing", "error", resources.NoTracing)
 		}
 	}
-	_, err := m.engine.ChangeAccess(ctx, commands...)
+	_, err := m.engine.ChangeAccounts(ctx, commands...)
 	for _, name := range d.vhostNames() {
 		if err != nil {
 			break
@@ -105,9 +105,9 @@ func (m *importer) finish(ctx context.Context, d *definitions, commands []access
 		}
 	}
 	if err == nil {
-		_, err = m.engine.ChangeAccess(ctx, access.Command{Kind: access.EndImport})
+		_, err = m.engine.ChangeAccounts(ctx, accounts.Command{Kind: accounts.EndImport})
 	} else if refusedBy(err) {
-		_, ended := m.engine.ChangeAccess(ctx, access.Command{Kind: access.EndImport})
+		_, ended := m.engine.ChangeAccounts(ctx, accounts.Command{Kind: accounts.EndImport})
 		err = errors.Join(err, ended)
 	}
 	if err != nil {
@@ -145,7 +145,7 @@ func plainFault(err error) error {
 
 // fill makes the contents of one virtual host, as the broker itself, in portions so that others get their turn.
 func (m *importer) fill(ctx context.Context, name string, d *definitions) error {
-	c, err := m.contents(ctx, name, d, m.engine.Access())
+	c, err := m.contents(ctx, name, d, m.engine.Accounts())
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (m *importer) fill(ctx context.Context, name string, d *definitions) error 
 }
 
 // resume goes on with an import that the end of the process interrupted.
-func (m *importer) resume(ctx context.Context, interrupted *access.Import) error {
+func (m *importer) resume(ctx context.Context, interrupted *accounts.Import) error {
 	d, err := inflate(interrupted.Value)
 	if err != nil {
 		return fmt.Errorf("cannot read the stored import: %w", err)

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/engine"
@@ -36,7 +36,7 @@ type Load struct {
 // belongs between the opening of the engine and that of the doors. What hinders it is logged, and tried again at the
 // next start: a virtual host that cannot be opened keeps no broker from starting.
 func ResumeImport(ctx context.Context, e *engine.Engine, log *slog.Logger) {
-	interrupted := e.Access().Import()
+	interrupted := e.Accounts().Import()
 	if interrupted == nil {
 		return
 	}
@@ -64,7 +64,8 @@ func LoadFile(ctx context.Context, e *engine.Engine, log *slog.Logger, l Load) e
 		sum.Write(texts[i])
 	}
 	hash := []byte(strconv.Quote(hex.EncodeToString(sum.Sum(nil))))
-	if before, loaded := e.Access().GlobalParameter(hashParameter); l.SkipIfUnchanged && loaded && string(before.Value) == string(hash) {
+	if before, loaded := e.Accounts().GlobalParameter(hashParameter); l.SkipIfUnchanged && loaded &&
+		string(before.Value) == string(hash) {
 		log.Info("definitions are unchanged since they were last loaded", "path", l.Path)
 		return nil
 	}
@@ -78,8 +79,8 @@ func LoadFile(ctx context.Context, e *engine.Engine, log *slog.Logger, l Load) e
 		}
 	}
 	if l.SkipIfUnchanged {
-		remember := access.Command{Kind: access.SetGlobalParameter, Name: hashParameter, Value: hash}
-		if _, err := e.ChangeAccess(ctx, remember); err != nil {
+		remember := accounts.Command{Kind: accounts.SetGlobalParameter, Name: hashParameter, Value: hash}
+		if _, err := e.ChangeAccounts(ctx, remember); err != nil {
 			return fmt.Errorf("definitions: %w", err)
 		}
 	}
@@ -115,10 +116,11 @@ func (m *importer) load(ctx context.Context, file string, text []byte) error {
 	if err := m.run(ctx, d, name[:min(len(name), amqp.ShortStringMax)]); err != nil {
 		return err
 	}
-	deed := access.Deed{
-		At: m.engine.Now().UnixMilli(), User: access.LocalBroker, Action: "IMPORT", Object: name[:min(len(name), web.ObjectBytesMax)], Status: 204, Detail: detail,
+	deed := accounts.Deed{
+		At: m.engine.Now().UnixMilli(), User: accounts.LocalBroker, Action: "IMPORT",
+		Object: name[:min(len(name), web.ObjectBytesMax)], Status: 204, Detail: detail,
 	}
 	m.log.Info("definitions loaded", "file", file, "what", string(detail))
-	_, err = m.engine.ChangeAccess(ctx, access.Command{Kind: access.RecordDeed, Deed: deed})
+	_, err = m.engine.ChangeAccounts(ctx, accounts.Command{Kind: accounts.RecordDeed, Deed: deed})
 	return err
 }

@@ -29,7 +29,7 @@ func (s *Server) gather(ctx context.Context, d stats.Detail) *gathered {
 	g.sum.Traffic, g.sum.Types = retired.Traffic, stats.ByType{}
 	g.sum.Types.AddAll(retired.Queues)
 	clock := s.from.Reader.Clocks()
-	for _, h := range s.Engine.Access().VHosts() {
+	for _, h := range s.Engine.Accounts().VHosts() {
 		if d.VHosts != nil && !d.VHosts(h.Name) {
 			continue
 		}
@@ -41,7 +41,7 @@ func (s *Server) gather(ctx context.Context, d stats.Detail) *gathered {
 		g.hosts = append(g.hosts, f)
 		g.sum.Add(f)
 	}
-	s.from.Reader.Forget(s.Engine.Access().VHosts())
+	s.from.Reader.Forget(s.Engine.Accounts().VHosts())
 	slices.SortFunc(g.hosts, func(a, b *stats.VHost) int { return strings.Compare(a.Name, b.Name) })
 	sum := g.sum.Types.Sum()
 	g.sum.Total.Stats = &sum

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/management/stats"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
@@ -101,7 +101,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, hr *http.Request, path stri
 		err = &web.MethodNotAllowedError{Allow: "GET, HEAD, OPTIONS"}
 	}
 	if err != nil {
-		web.Send(w, &web.Request{Request: hr, Shared: s.Shared, Writer: w, View: s.Engine.Access()}, web.Refusal(err))
+		web.Send(w, &web.Request{Request: hr, Shared: s.Shared, Writer: w, View: s.Engine.Accounts()}, web.Refusal(err))
 		return
 	}
 	h := w.Header()
@@ -121,7 +121,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, hr *http.Request, path stri
 	if err != nil {
 		h.Del("Content-Encoding")
 		h.Del("Content-Type")
-		web.Send(w, &web.Request{Request: hr, Shared: s.Shared, Writer: w, View: s.Engine.Access()}, web.Refusal(err))
+		web.Send(w, &web.Request{Request: hr, Shared: s.Shared, Writer: w, View: s.Engine.Accounts()}, web.Refusal(err))
 		return
 	}
 	defer text.leave()
@@ -155,7 +155,7 @@ func (s *Server) metricsPage(hr *http.Request, path string, o Options) (*page, e
 			return nil, err
 		}
 	}
-	view := s.Engine.Access()
+	view := s.Engine.Accounts()
 	p := &page{server: s, cluster: cmp.Or(view.ClusterName(), s.Node), permanent: clusterID(view, s.Node), open: acceptsOpenMetrics(hr.Header.Values("Accept"))}
 	query := hr.URL.Query()
 	switch below, ok := strings.CutPrefix(path, o.Path); {
@@ -248,7 +248,7 @@ func (p *page) identity(x *exposition) {
 const clusterIDParameter = "internal_cluster_id"
 
 // clusterID is what was set, or else the node's name.
-func clusterID(view *access.View, node string) string {
+func clusterID(view *accounts.View, node string) string {
 	if g, ok := view.GlobalParameter(clusterIDParameter); ok {
 		var id string
 		if err := json.Unmarshal(g.Value, &id); err == nil && id != "" {

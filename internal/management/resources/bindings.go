@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
@@ -117,7 +117,7 @@ func (s *API) bindingsIn(r *web.Request, name string, of bindingScope) (all []ap
 // eachBinding visits the bindings of a virtual host that are wanted, implicit ones included, in the order of
 // lists: by the name of the source, then by destination and keys. It reads them in portions. What is visited
 // may be overwritten by the next visit.
-func (s *API) eachBinding(r *web.Request, h *access.VHost, of bindingScope, visit func(*api.Binding) error) error {
+func (s *API) eachBinding(r *web.Request, h *accounts.VHost, of bindingScope, visit func(*api.Binding) error) error {
 	if r.IsDown(h.Name) {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (s *API) eachBinding(r *web.Request, h *access.VHost, of bindingScope, visi
 }
 
 // eachBindingTo visits the bindings to one destination.
-func eachBindingTo(r *web.Request, h *access.VHost, of bindingScope, visit func(*api.Binding) error) error {
+func eachBindingTo(r *web.Request, h *accounts.VHost, of bindingScope, visit func(*api.Binding) error) error {
 	var all []bound
 	err := r.Look(h.Name, func(v vhost.Reader) {
 		for b := range v.Topology().BindingsTo(*of.destination, of.kind == ToQueue) {
@@ -169,14 +169,14 @@ func eachBindingTo(r *web.Request, h *access.VHost, of bindingScope, visit func(
 }
 
 // shownBinding is a binding as lists show it.
-func shownBinding(h *access.VHost, t *vhost.Binding) api.Binding {
+func shownBinding(h *accounts.VHost, t *vhost.Binding) api.Binding {
 	b := binding(h.Name, t.Source, t.Destination, t.ToQueue, t.RoutingKey, t.Arguments)
 	b.PropertiesKey = api.PropertiesKey(b.RoutingKey, t.Arguments)
 	return b
 }
 
 // eachImplicit visits the bindings of the default exchange.
-func (s *API) eachImplicit(r *web.Request, h *access.VHost, of bindingScope, visit func(*api.Binding) error) error {
+func (s *API) eachImplicit(r *web.Request, h *accounts.VHost, of bindingScope, visit func(*api.Binding) error) error {
 	one := func(queue string) error {
 		b := implicit(h.Name, queue)
 		b.PropertiesKey = api.PropertiesKey(b.RoutingKey, nil)
@@ -219,7 +219,8 @@ func (a *bound) compare(b *bound) int {
 
 // EachBindingFrom visits the bindings of one exchange that are wanted, nil being all. While a client is
 // waited for, their numbers are all that is held.
-func EachBindingFrom(r *web.Request, h *access.VHost, source string, wanted func(vhost.Reader, *vhost.Binding) bool, visit func(*api.Binding) error) error {
+func EachBindingFrom(r *web.Request, h *accounts.VHost, source string, wanted func(vhost.Reader, *vhost.Binding) bool,
+	visit func(*api.Binding) error) error {
 	before := r.Account.Taken
 	order, err := bindingOrder(r, h, source)
 	if err != nil {
@@ -251,7 +252,7 @@ func EachBindingFrom(r *web.Request, h *access.VHost, source string, wanted func
 
 // bindingOrder is the numbers of the bindings from one exchange, in the order of lists. Few requests put such
 // in order at a time.
-func bindingOrder(r *web.Request, h *access.VHost, source string) ([]uint64, error) {
+func bindingOrder(r *web.Request, h *accounts.VHost, source string) ([]uint64, error) {
 	if !r.HoldsList {
 		if err := r.Gather(); err != nil {
 			return nil, err

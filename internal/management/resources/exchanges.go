@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
@@ -45,7 +45,7 @@ func (s *API) exchangeEndpoints() []web.Endpoint {
 const performer = "rmq-internal"
 
 // exchangesIn renders the exchanges of a virtual host, or one of them; what was published to them comes after.
-func exchangesIn(h *access.VHost, v vhost.Reader, only *string) (all []api.Exchange) {
+func exchangesIn(h *accounts.VHost, v vhost.Reader, only *string) (all []api.Exchange) {
 	add := func(name string) {
 		x := v.Topology().Exchange(name)
 		if x == nil {
@@ -113,7 +113,7 @@ func flows(r *web.Request, name string, only *string) (map[string]*flow, error) 
 }
 
 // exchangesOf lists the exchanges of a virtual host, or one of them with where it led messages.
-func (s *API) exchangesOf(r *web.Request, h *access.VHost, only *string) ([]api.Exchange, error) {
+func (s *API) exchangesOf(r *web.Request, h *accounts.VHost, only *string) ([]api.Exchange, error) {
 	w, err := stats.SpansOf(r)
 	if err != nil || r.IsDown(h.Name) {
 		return nil, err

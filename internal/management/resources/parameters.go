@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/management/deadletter"
@@ -49,17 +49,19 @@ func (s *API) parameterEndpoints() []web.Endpoint {
 			Summary: "A global parameter", Out: api.GlobalParameter{},
 		},
 		{
-			Pattern: "PUT global-parameters/{name}", Tag: authz.Policymaker, Serve: putGlobalParameter, Audit: web.AuditAccess,
+			Pattern: "PUT global-parameters/{name}", Tag: authz.Policymaker, Serve: putGlobalParameter,
+			Audit:   web.AuditAccounts,
 			Summary: "Sets a global parameter", In: api.PutParameter{},
 		},
 		{
-			Pattern: "DELETE global-parameters/{name}", Tag: authz.Policymaker, Serve: deleteGlobalParameter, Audit: web.AuditAccess,
+			Pattern: "DELETE global-parameters/{name}", Tag: authz.Policymaker, Serve: deleteGlobalParameter,
+			Audit:   web.AuditAccounts,
 			Summary: "Deletes a global parameter",
 		},
 	}
 }
 
-func ShowGlobal(g *access.GlobalParameter) api.GlobalParameter {
+func ShowGlobal(g *accounts.GlobalParameter) api.GlobalParameter {
 	return api.GlobalParameter{Name: g.Name, Value: g.Value}
 }
 
@@ -75,7 +77,7 @@ func getGlobalParameters(r *web.Request) (web.Answer, error) {
 
 // seesGlobal reports whether the caller may see a global parameter: a note on letters of a virtual host tells what is
 // in them.
-func seesGlobal(r *web.Request, g *access.GlobalParameter) bool {
+func seesGlobal(r *web.Request, g *accounts.GlobalParameter) bool {
 	n, isNote := deadletter.ReadNote(g)
 	return !isNote || r.Caller.SeeNotes(n.VHost) && deadletter.MaySeeNote(r, &n) == nil
 }
@@ -105,7 +107,8 @@ func putGlobalParameter(r *web.Request) (web.Answer, error) {
 	if err := web.NeedKeys(web.Needed("value", body.Value != nil)); err != nil {
 		return web.Answer{}, err
 	}
-	created, err := r.Change(access.Command{Kind: access.SetGlobalParameter, Name: r.PathValue("name"), Value: body.Value})
+	created, err := r.Change(accounts.Command{Kind: accounts.SetGlobalParameter, Name: r.PathValue("name"),
+		Value: body.Value})
 	if err != nil {
 		return web.Answer{}, web.AsBadRequest(err)
 	}
@@ -116,7 +119,8 @@ func deleteGlobalParameter(r *web.Request) (web.Answer, error) {
 	if err := mayChangeGlobal(r, r.PathValue("name")); err != nil {
 		return web.Answer{}, err
 	}
-	if _, err := r.Change(access.Command{Kind: access.ClearGlobalParameter, Name: r.PathValue("name")}); err != nil {
+	if _, err := r.Change(accounts.Command{Kind: accounts.ClearGlobalParameter,
+		Name: r.PathValue("name")}); err != nil {
 		return web.Answer{}, err
 	}
 	return web.NoContent()
@@ -135,7 +139,7 @@ const (
 
 // Parameters lists what RabbitMQ shows as runtime parameters: operator policies and limits of virtual hosts; their
 // options with them. No plug-in that would have further ones is there.
-func Parameters(r *web.Request, shown []*access.VHost) ([]api.Parameter, error) {
+func Parameters(r *web.Request, shown []*accounts.VHost) ([]api.Parameter, error) {
 	var all []api.Parameter
 	for _, h := range shown {
 		if len(h.Limits) > 0 {
@@ -166,7 +170,8 @@ func Parameters(r *web.Request, shown []*access.VHost) ([]api.Parameter, error) 
 }
 
 // policiesAsParameters shows the policies of one kind as what RabbitMQ keeps them as.
-func policiesAsParameters(r *web.Request, h *access.VHost, component string, operator bool) (all []api.Parameter, err error) {
+func policiesAsParameters(r *web.Request, h *accounts.VHost, component string,
+	operator bool) (all []api.Parameter, err error) {
 	policies, err := PoliciesOf(r, h, operator)
 	for _, p := range policies {
 		value, err := web.Encode(struct {
@@ -216,7 +221,7 @@ func getParameter(r *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	parameters, err := Parameters(r, []*access.VHost{h})
+	parameters, err := Parameters(r, []*accounts.VHost{h})
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -337,20 +342,21 @@ func setLimits(r *web.Request, name string, value json.RawMessage) error {
 	if err := api.Decode(value, &limits); err != nil {
 		return web.BadRequest("%v", err)
 	}
-	var commands []access.Command
+	var commands []accounts.Command
 	for _, limit := range slices.Sorted(maps.Keys(limits)) {
-		commands = append(commands, access.Command{Kind: access.SetVHostLimit, VHost: name, Name: limit, Limit: int64(limits[limit])})
+		commands = append(commands, accounts.Command{Kind: accounts.SetVHostLimit, VHost: name, Name: limit,
+			Limit: int64(limits[limit])})
 	}
 	if h, found := r.View.VHost(name); found {
 		for _, l := range h.Limits {
 			if _, given := limits[l.Name]; !given {
-				commands = append(commands, access.Command{Kind: access.ClearVHostLimit, VHost: name, Name: l.Name})
+				commands = append(commands, accounts.Command{Kind: accounts.ClearVHostLimit, VHost: name, Name: l.Name})
 			}
 		}
 	}
 	draft := r.View.Draft()
 	for _, c := range commands {
-		if err := draft.Step(c, &access.Outcome{}); err != nil {
+		if err := draft.Step(c, &accounts.Outcome{}); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"unicode/utf8"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
@@ -39,19 +39,19 @@ type Passwords struct {
 
 // Validate reports an algorithm that is not known.
 func (p *Passwords) Validate() error {
-	if _, known := access.ParseAlgorithm(p.Hashing); !known {
+	if _, known := accounts.ParseAlgorithm(p.Hashing); !known {
 		return fmt.Errorf("unknown password hashing algorithm '%s'", p.Hashing)
 	}
 	return nil
 }
 
 // Algorithm is the one by which a user's password is hashed, or its hash was made; asked may be empty.
-func (p *Passwords) Algorithm(asked string, hashGiven bool) (access.Algorithm, error) {
+func (p *Passwords) Algorithm(asked string, hashGiven bool) (accounts.Algorithm, error) {
 	name := asked
 	if name == "" && !hashGiven {
 		name = p.Hashing
 	}
-	a, known := access.ParseAlgorithm(name)
+	a, known := accounts.ParseAlgorithm(name)
 	if !known {
 		return a, web.BadRequest("unknown hashing_algorithm '%s'", name)
 	}
@@ -70,10 +70,10 @@ func (p *Passwords) Check(password string) error {
 }
 
 // Hashed is what is kept of a password, as definitions carry it.
-func Hashed(a access.Algorithm, password string) string {
-	var salt access.Salt
+func Hashed(a accounts.Algorithm, password string) string {
+	var salt accounts.Salt
 	rand.Read(salt[:])
-	return base64.StdEncoding.EncodeToString(access.HashPassword(a, salt, password))
+	return base64.StdEncoding.EncodeToString(accounts.HashPassword(a, salt, password))
 }
 
 func (s *API) hashPassword(r *web.Request) (web.Answer, error) {

@@ -1,7 +1,7 @@
 package resources
 
 import (
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
@@ -34,11 +34,13 @@ func permissionEndpoints() []web.Endpoint {
 			Summary: "Permissions of a user in a virtual host", Out: api.Permission{},
 		},
 		{
-			Pattern: "PUT permissions/{vhost}/{user}", Tag: authz.Administrator, Serve: putPermission, Audit: web.AuditAccess,
+			Pattern: "PUT permissions/{vhost}/{user}", Tag: authz.Administrator, Serve: putPermission,
+			Audit:   web.AuditAccounts,
 			Summary: "Sets the permissions of a user: three regular expressions", In: api.PutPermission{},
 		},
 		{
-			Pattern: "DELETE permissions/{vhost}/{user}", Tag: authz.Administrator, Serve: deletePermission, Audit: web.AuditAccess,
+			Pattern: "DELETE permissions/{vhost}/{user}", Tag: authz.Administrator, Serve: deletePermission,
+			Audit:   web.AuditAccounts,
 			Summary: "Removes the permissions of a user in a virtual host",
 		},
 		{
@@ -50,29 +52,32 @@ func permissionEndpoints() []web.Endpoint {
 			Summary: "Topic permissions of a user in a virtual host", Out: api.List[api.TopicPermission]{},
 		},
 		{
-			Pattern: "PUT topic-permissions/{vhost}/{user}", Tag: authz.Administrator, Serve: putTopicPermission, Audit: web.AuditAccess,
+			Pattern: "PUT topic-permissions/{vhost}/{user}", Tag: authz.Administrator, Serve: putTopicPermission,
+			Audit:   web.AuditAccounts,
 			Summary: "Sets the topic permissions of a user for an exchange", In: api.PutTopicPermission{},
 		},
 		{
-			Pattern: "DELETE topic-permissions/{vhost}/{user}", Tag: authz.Administrator, Serve: deleteTopicPermission, Audit: web.AuditAccess,
+			Pattern: "DELETE topic-permissions/{vhost}/{user}", Tag: authz.Administrator, Serve: deleteTopicPermission,
+			Audit:   web.AuditAccounts,
 			Summary: "Clears all topic permissions of a user in a virtual host",
 		},
 		{
-			Pattern: "DELETE topic-permissions/{vhost}/{user}/{exchange}", Tag: authz.Administrator, Serve: deleteTopicPermission, Audit: web.AuditAccess,
+			Pattern: "DELETE topic-permissions/{vhost}/{user}/{exchange}", Tag: authz.Administrator,
+			Serve: deleteTopicPermission, Audit: web.AuditAccounts,
 			Summary: "Clears the topic permissions of a user for an exchange",
 		},
 	}
 }
 
-func ShowPermission(p *access.Permission) api.Permission {
+func ShowPermission(p *accounts.Permission) api.Permission {
 	return api.Permission{User: p.User, VHost: p.VHost, Configure: p.Configure, Write: p.Write, Read: p.Read}
 }
 
-func ShowTopicPermission(p *access.TopicPermission) api.TopicPermission {
+func ShowTopicPermission(p *accounts.TopicPermission) api.TopicPermission {
 	return api.TopicPermission{User: p.User, VHost: p.VHost, Exchange: shownTopicExchange(p.Exchange), Write: p.Write, Read: p.Read}
 }
 
-func listPermissions(r *web.Request, wanted func(*access.Permission) bool) (web.Answer, error) {
+func listPermissions(r *web.Request, wanted func(*accounts.Permission) bool) (web.Answer, error) {
 	var all []api.Permission
 	for _, p := range r.View.Permissions() {
 		if wanted(p) {
@@ -82,7 +87,7 @@ func listPermissions(r *web.Request, wanted func(*access.Permission) bool) (web.
 	return web.List(r, all, func(p *api.Permission) string { return p.User })
 }
 
-func listTopicPermissions(r *web.Request, wanted func(*access.TopicPermission) bool) (web.Answer, error) {
+func listTopicPermissions(r *web.Request, wanted func(*accounts.TopicPermission) bool) (web.Answer, error) {
 	var all []api.TopicPermission
 	for _, p := range r.View.TopicPermissions() {
 		if wanted(p) {
@@ -93,39 +98,39 @@ func listTopicPermissions(r *web.Request, wanted func(*access.TopicPermission) b
 }
 
 func getPermissions(r *web.Request) (web.Answer, error) {
-	return listPermissions(r, func(*access.Permission) bool { return true })
+	return listPermissions(r, func(*accounts.Permission) bool { return true })
 }
 
 func getTopicPermissions(r *web.Request) (web.Answer, error) {
-	return listTopicPermissions(r, func(*access.TopicPermission) bool { return true })
+	return listTopicPermissions(r, func(*accounts.TopicPermission) bool { return true })
 }
 
 func getVHostPermissions(r *web.Request) (web.Answer, error) {
 	if _, err := r.VHost(r.PathValue("vhost")); err != nil {
 		return web.Answer{}, err
 	}
-	return listPermissions(r, func(p *access.Permission) bool { return p.VHost == r.PathValue("vhost") })
+	return listPermissions(r, func(p *accounts.Permission) bool { return p.VHost == r.PathValue("vhost") })
 }
 
 func getVHostTopicPermissions(r *web.Request) (web.Answer, error) {
 	if _, err := r.VHost(r.PathValue("vhost")); err != nil {
 		return web.Answer{}, err
 	}
-	return listTopicPermissions(r, func(p *access.TopicPermission) bool { return p.VHost == r.PathValue("vhost") })
+	return listTopicPermissions(r, func(p *accounts.TopicPermission) bool { return p.VHost == r.PathValue("vhost") })
 }
 
 func getUserPermissions(r *web.Request) (web.Answer, error) {
 	if _, found := r.View.User(r.PathValue("user")); !found {
 		return web.Answer{}, web.ErrNotFound
 	}
-	return listPermissions(r, func(p *access.Permission) bool { return p.User == r.PathValue("user") })
+	return listPermissions(r, func(p *accounts.Permission) bool { return p.User == r.PathValue("user") })
 }
 
 func getUserTopicPermissions(r *web.Request) (web.Answer, error) {
 	if _, found := r.View.User(r.PathValue("user")); !found {
 		return web.Answer{}, web.ErrNotFound
 	}
-	return listTopicPermissions(r, func(p *access.TopicPermission) bool { return p.User == r.PathValue("user") })
+	return listTopicPermissions(r, func(p *accounts.TopicPermission) bool { return p.User == r.PathValue("user") })
 }
 
 // grantee makes sure that the virtual host and the user of a path exist.
@@ -159,8 +164,8 @@ func putPermission(r *web.Request) (web.Answer, error) {
 	if _, _, err := grantee(r); err != nil {
 		return web.Answer{}, web.BadRequest("vhost_or_user_not_found")
 	}
-	created, err := r.Change(access.Command{
-		Kind: access.SetPermission, VHost: r.PathValue("vhost"), User: r.PathValue("user"),
+	created, err := r.Change(accounts.Command{
+		Kind: accounts.SetPermission, VHost: r.PathValue("vhost"), User: r.PathValue("user"),
 		Configure: *body.Configure, Write: *body.Write, Read: *body.Read,
 	})
 	if err != nil {
@@ -173,7 +178,8 @@ func deletePermission(r *web.Request) (web.Answer, error) {
 	if _, err := getPermission(r); err != nil {
 		return web.Answer{}, err
 	}
-	if _, err := r.Change(access.Command{Kind: access.ClearPermission, VHost: r.PathValue("vhost"), User: r.PathValue("user")}); err != nil {
+	if _, err := r.Change(accounts.Command{Kind: accounts.ClearPermission, VHost: r.PathValue("vhost"),
+		User: r.PathValue("user")}); err != nil {
 		return web.Answer{}, err
 	}
 	return web.NoContent()
@@ -209,9 +215,10 @@ func putTopicPermission(r *web.Request) (web.Answer, error) {
 	if _, _, err := grantee(r); err != nil {
 		return web.Answer{}, web.BadRequest("vhost_or_user_not_found")
 	}
-	created, err := r.Change(access.Command{
-		Kind: access.SetTopicPermission, VHost: r.PathValue("vhost"), User: r.PathValue("user"), Exchange: TopicExchange(*body.Exchange),
-		Write: *body.Write, Read: *body.Read,
+	created, err := r.Change(accounts.Command{
+		Kind: accounts.SetTopicPermission, VHost: r.PathValue("vhost"), User: r.PathValue("user"),
+		Exchange: TopicExchange(*body.Exchange),
+		Write:    *body.Write, Read: *body.Read,
 	})
 	if err != nil {
 		return web.Answer{}, web.AsBadRequest(err)
@@ -223,14 +230,14 @@ func putTopicPermission(r *web.Request) (web.Answer, error) {
 // empty one for it.
 func TopicExchange(name string) string {
 	if name == "" {
-		return access.DefaultExchange
+		return accounts.DefaultExchange
 	}
 	return name
 }
 
 // shownTopicExchange is the name under which it is shown: the empty one again.
 func shownTopicExchange(name string) string {
-	if name == access.DefaultExchange {
+	if name == accounts.DefaultExchange {
 		return ""
 	}
 	return name
@@ -243,7 +250,7 @@ func deleteTopicPermission(r *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	c := access.Command{Kind: access.ClearTopicPermission, VHost: vhost, User: user}
+	c := accounts.Command{Kind: accounts.ClearTopicPermission, VHost: vhost, User: user}
 	if r.Has("exchange") {
 		c.Exchange = TopicExchange(r.PathValue("exchange"))
 	}

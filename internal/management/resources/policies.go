@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
@@ -60,7 +60,7 @@ func policyEndpoints() []web.Endpoint {
 }
 
 // PoliciesOf lists the policies of one kind; a virtual host that is down has none to show.
-func PoliciesOf(r *web.Request, h *access.VHost, operator bool) ([]api.Policy, error) {
+func PoliciesOf(r *web.Request, h *accounts.VHost, operator bool) ([]api.Policy, error) {
 	var all []api.Policy
 	if r.IsDown(h.Name) {
 		return nil, nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
@@ -56,7 +56,7 @@ func (r *nameLists) newest(log uint32) *nameList {
 }
 
 // keep keeps a roll, and forgets those of virtual hosts that are gone.
-func (r *nameLists) keep(log uint32, made *nameList, alive []*access.VHost) {
+func (r *nameLists) keep(log uint32, made *nameList, alive []*accounts.VHost) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.all == nil {
@@ -75,7 +75,7 @@ func (r *nameLists) keep(log uint32, made *nameList, alive []*access.VHost) {
 
 // nameList is the roll of a virtual host as it is now. One is made at a time: who waits for that needs only what
 // has changed since.
-func (s *API) nameList(ctx context.Context, h *access.VHost) (*nameList, error) {
+func (s *API) nameList(ctx context.Context, h *accounts.VHost) (*nameList, error) {
 	ctx, cancel := context.WithTimeout(ctx, web.LookPatience)
 	defer cancel()
 	turn := s.nameLists.turn(h.LogID)
@@ -88,14 +88,14 @@ func (s *API) nameList(ctx context.Context, h *access.VHost) (*nameList, error) 
 	old := s.nameLists.newest(h.LogID)
 	made, err := nextNameList(ctx, s, h.Name, old)
 	if err == nil && made != old {
-		s.nameLists.keep(h.LogID, made, s.Engine.Access().VHosts())
+		s.nameLists.keep(h.LogID, made, s.Engine.Accounts().VHosts())
 	}
 	return made, err
 }
 
 // nameListOrNewest is the newest roll that is known, else the roll as it is now: for who has had one already, and
 // holds none while it waits for a client.
-func (s *API) nameListOrNewest(ctx context.Context, h *access.VHost) (*nameList, error) {
+func (s *API) nameListOrNewest(ctx context.Context, h *accounts.VHost) (*nameList, error) {
 	if last := s.nameLists.newest(h.LogID); last != nil {
 		return last, nil
 	}
@@ -117,7 +117,7 @@ func (r *nameList) behind(name string, first bool, n int) []nameEntry {
 
 // eachName reads the names of the queues of a virtual host in order, in portions, and holds no more than one
 // of them.
-func (s *API) eachName(r *web.Request, h *access.VHost, n int, visit func(names []string) error) error {
+func (s *API) eachName(r *web.Request, h *accounts.VHost, n int, visit func(names []string) error) error {
 	if r.IsDown(h.Name) {
 		return nil
 	}

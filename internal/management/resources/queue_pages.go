@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/management/stats"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
@@ -23,7 +23,7 @@ import (
 // A queueColumn is what a column of the list of queues sorts by: one of the three.
 type queueColumn struct {
 	number func(q *vhost.QueueSample) float64
-	text   func(h *access.VHost, q *vhost.QueueSample) string
+	text   func(h *accounts.VHost, q *vhost.QueueSample) string
 	class  int   // of text, as rankOf has it
 	rates  []int // figures that change, all of them together
 }
@@ -68,15 +68,15 @@ func makeQueueColumns() map[string]queueColumn {
 			return sum
 		})
 	}
-	texts := func(name string, of func(h *access.VHost, q *vhost.QueueSample) string) {
+	texts := func(name string, of func(h *accounts.VHost, q *vhost.QueueSample) string) {
 		columns[name] = queueColumn{text: of, class: 2}
 	}
-	texts("name", func(_ *access.VHost, q *vhost.QueueSample) string { return q.Name })
-	texts("vhost", func(h *access.VHost, _ *vhost.QueueSample) string { return h.Name })
-	texts("type", func(_ *access.VHost, q *vhost.QueueSample) string { return q.Type })
-	texts("policy", func(_ *access.VHost, q *vhost.QueueSample) string { return q.Policy })
-	texts("operator_policy", func(_ *access.VHost, q *vhost.QueueSample) string { return q.OperatorPolicy })
-	same := func(*access.VHost, *vhost.QueueSample) string { return "" }
+	texts("name", func(_ *accounts.VHost, q *vhost.QueueSample) string { return q.Name })
+	texts("vhost", func(h *accounts.VHost, _ *vhost.QueueSample) string { return h.Name })
+	texts("type", func(_ *accounts.VHost, q *vhost.QueueSample) string { return q.Type })
+	texts("policy", func(_ *accounts.VHost, q *vhost.QueueSample) string { return q.Policy })
+	texts("operator_policy", func(_ *accounts.VHost, q *vhost.QueueSample) string { return q.OperatorPolicy })
+	same := func(*accounts.VHost, *vhost.QueueSample) string { return "" }
 	texts("node", same)
 	texts("state", same)
 	for name, of := range map[string]func(q *vhost.QueueSample) bool{
@@ -91,7 +91,7 @@ func makeQueueColumns() map[string]queueColumn {
 
 // A position is a queue in an order of queues.
 type position struct {
-	host *access.VHost
+	host *accounts.VHost
 	name string
 	rank web.Rank
 }
@@ -133,9 +133,9 @@ func (o *order) cut() {
 }
 
 // pageOfQueues answers with a page of the queues of some virtual hosts.
-func (s *API) pageOfQueues(r *web.Request, hosts []*access.VHost, p *web.Paging) (web.Answer, error) {
+func (s *API) pageOfQueues(r *web.Request, hosts []*accounts.VHost, p *web.Paging) (web.Answer, error) {
 	by, reverse := r.URL.Query().Get("sort"), r.Flag("sort_reverse")
-	hosts = slices.DeleteFunc(slices.Clone(hosts), func(h *access.VHost) bool { return r.IsDown(h.Name) })
+	hosts = slices.DeleteFunc(slices.Clone(hosts), func(h *accounts.VHost) bool { return r.IsDown(h.Name) })
 	first, last := p.Span()
 	var found []position
 	var total, filtered int
@@ -169,7 +169,7 @@ func (s *API) pageOfQueues(r *web.Request, hosts []*access.VHost, p *web.Paging)
 
 // sortedQueues answers with all queues of some virtual hosts in the order of a column. Only their names are
 // held.
-func (s *API) sortedQueues(r *web.Request, hosts []*access.VHost) (web.Answer, error) {
+func (s *API) sortedQueues(r *web.Request, hosts []*accounts.VHost) (web.Answer, error) {
 	if err := r.Gather(); err != nil {
 		return web.Answer{}, err
 	}
@@ -188,7 +188,7 @@ func (s *API) sortedQueues(r *web.Request, hosts []*access.VHost) (web.Answer, e
 	if err := r.TakeLarge(web.ItemsBytes[position](2 * count)); err != nil {
 		return web.Answer{}, err
 	}
-	hosts = slices.DeleteFunc(slices.Clone(hosts), func(h *access.VHost) bool { return r.IsDown(h.Name) })
+	hosts = slices.DeleteFunc(slices.Clone(hosts), func(h *accounts.VHost) bool { return r.IsDown(h.Name) })
 	o := order{most: math.MaxInt / 2, reverse: r.Flag("sort_reverse")}
 	if _, _, err := s.positionsBy(r, hosts, nil, r.URL.Query().Get("sort"), &o); err != nil {
 		return web.Answer{}, err
@@ -222,12 +222,13 @@ func (s *API) sortedQueues(r *web.Request, hosts []*access.VHost) (web.Answer, e
 
 // named is a queue of a virtual host.
 type named struct {
-	host *access.VHost
+	host *accounts.VHost
 	name string
 }
 
 // positionsByName finds a page in the order of names, host by host.
-func (s *API) positionsByName(r *web.Request, hosts []*access.VHost, p *web.Paging, reverse bool) (found []position, total, filtered int, err error) {
+func (s *API) positionsByName(r *web.Request, hosts []*accounts.VHost, p *web.Paging, reverse bool) (found []position,
+	total, filtered int, err error) {
 	first, last := p.Span()
 	for _, h := range hosts {
 		roll, err := s.nameList(r.Context(), h)
@@ -265,7 +266,7 @@ func (s *API) positionsByName(r *web.Request, hosts []*access.VHost, p *web.Pagi
 
 // namesWanted tells which names of queues match. An expression is matched here, not while the virtual host stands
 // still.
-func (s *API) namesWanted(r *web.Request, h *access.VHost, p *web.NamePattern) (func(name string) bool, error) {
+func (s *API) namesWanted(r *web.Request, h *accounts.VHost, p *web.NamePattern) (func(name string) bool, error) {
 	switch {
 	case p == nil:
 		return func(string) bool { return true }, nil
@@ -287,7 +288,8 @@ func (s *API) namesWanted(r *web.Request, h *access.VHost, p *web.NamePattern) (
 
 // positionsBy adds the queues whose names match to an order by a column, and counts all of them and those that
 // match.
-func (s *API) positionsBy(r *web.Request, hosts []*access.VHost, name *web.NamePattern, by string, o *order) (total, filtered int, err error) {
+func (s *API) positionsBy(r *web.Request, hosts []*accounts.VHost, name *web.NamePattern, by string, o *order) (total,
+	filtered int, err error) {
 	column, known := queueColumns[by]
 	if !known {
 		return s.positionsByJSON(r, hosts, name, strings.Split(by, "."), o)
@@ -331,7 +333,8 @@ func (s *API) positionsBy(r *web.Request, hosts []*access.VHost, name *web.NameP
 
 // positionsByJSON is placesBy for a column of which no more is known than what a list shows: the JSON of each
 // queue is made, and forgotten.
-func (s *API) positionsByJSON(r *web.Request, hosts []*access.VHost, name *web.NamePattern, path []string, o *order) (total, filtered int, err error) {
+func (s *API) positionsByJSON(r *web.Request, hosts []*accounts.VHost, name *web.NamePattern, path []string,
+	o *order) (total, filtered int, err error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
@@ -366,7 +369,7 @@ func (s *API) rowsAt(r *web.Request, found []position) ([]QueueRow, error) {
 		return nil, err
 	}
 	rows := make([]QueueRow, len(found))
-	hosts := map[*access.VHost][]int{} // where their queues are among the places
+	hosts := map[*accounts.VHost][]int{} // where their queues are among the places
 	for i := range found {
 		hosts[found[i].host] = append(hosts[found[i].host], i)
 	}

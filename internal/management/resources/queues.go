@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
@@ -60,7 +60,7 @@ func (s *API) queueEndpoints() []web.Endpoint {
 	}
 }
 
-func (s *API) showQueue(h *access.VHost, q *vhost.QueueView, t *stats.Trend) api.Queue {
+func (s *API) showQueue(h *accounts.VHost, q *vhost.QueueView, t *stats.Trend) api.Queue {
 	counted := stats.FiguresOf(&q.Stats)
 	shown := api.Queue{
 		Name: q.Name, VHost: h.Name, Type: q.Type, Durable: q.Durable, AutoDelete: q.AutoDelete, Exclusive: q.Exclusive,
@@ -148,14 +148,14 @@ func peerNamed(connection string) (host string, port int) {
 
 // A QueueRow is a queue of a list before it is shown.
 type QueueRow struct {
-	vhost *access.VHost
+	vhost *accounts.VHost
 	View  *vhost.QueueView
 	trend stats.Trend
 }
 
 // EachRows reads the queues of a virtual host by name, in portions: publishers get their turn in between. One that is
 // down has none to show.
-func (s *API) EachRows(r *web.Request, h *access.VHost, n int, visit func(rows []QueueRow) error) error {
+func (s *API) EachRows(r *web.Request, h *accounts.VHost, n int, visit func(rows []QueueRow) error) error {
 	found := make([]position, 0, n)
 	return s.eachName(r, h, n, func(names []string) error {
 		found = found[:0]

@@ -3,7 +3,7 @@ package resources
 import (
 	"encoding/base64"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
@@ -18,16 +18,17 @@ func (s *API) userEndpoints() []web.Endpoint {
 			Summary: "Users without access to any virtual host", Out: api.List[api.User]{},
 		},
 		{
-			Pattern: "POST users/bulk-delete", Tag: authz.Administrator, Serve: bulkDeleteUsers, Relieves: true, Audit: web.AuditAccess,
+			Pattern: "POST users/bulk-delete", Tag: authz.Administrator, Serve: bulkDeleteUsers, Relieves: true,
+			Audit:   web.AuditAccounts,
 			Summary: "Deletes users", In: api.BulkDelete{},
 		},
 		{Pattern: "GET users/{user}", Tag: authz.Administrator, Serve: getUser, Summary: "A user", Out: api.User{}},
 		{
-			Pattern: "PUT users/{user}", Tag: authz.Administrator, Serve: s.putUser, Audit: web.AuditAccess,
+			Pattern: "PUT users/{user}", Tag: authz.Administrator, Serve: s.putUser, Audit: web.AuditAccounts,
 			Summary: "Creates a user, or replaces its password and tags", In: api.PutUser{},
 		},
 		{
-			Pattern: "DELETE users/{user}", Tag: authz.Administrator, Serve: deleteUser, Audit: web.AuditAccess,
+			Pattern: "DELETE users/{user}", Tag: authz.Administrator, Serve: deleteUser, Audit: web.AuditAccounts,
 			Summary: "Deletes a user",
 		},
 	}
@@ -36,7 +37,7 @@ func (s *API) userEndpoints() []web.Endpoint {
 // tagProtected marks users that cannot be changed or deleted over HTTP. Source: RabbitMQ management API, users.
 const tagProtected = "protected"
 
-func showUser(u *access.User) api.User {
+func showUser(u *accounts.User) api.User {
 	return api.User{
 		Name: u.Name, PasswordHash: base64.StdEncoding.EncodeToString(u.Hash), HashingAlgorithm: u.Algorithm.String(),
 		Tags: u.Tags, Limits: showLimits(u.Limits),
@@ -44,7 +45,7 @@ func showUser(u *access.User) api.User {
 }
 
 func getUsers(r *web.Request) (web.Answer, error) {
-	return listUsers(r, func(*access.User) bool { return true })
+	return listUsers(r, func(*accounts.User) bool { return true })
 }
 
 // getUsersWithoutPermissions lists the users who may enter no virtual host.
@@ -53,10 +54,10 @@ func getUsersWithoutPermissions(r *web.Request) (web.Answer, error) {
 	for _, p := range r.View.Permissions() {
 		permitted[p.User] = true
 	}
-	return listUsers(r, func(u *access.User) bool { return !permitted[u.Name] })
+	return listUsers(r, func(u *accounts.User) bool { return !permitted[u.Name] })
 }
 
-func listUsers(r *web.Request, wanted func(*access.User) bool) (web.Answer, error) {
+func listUsers(r *web.Request, wanted func(*accounts.User) bool) (web.Answer, error) {
 	var all []api.User
 	for _, u := range r.View.Users() {
 		if wanted(u) {
@@ -98,8 +99,8 @@ func (s *API) putUser(r *web.Request) (web.Answer, error) {
 }
 
 // UserCommand reads a user's password, hash and tags.
-func (p *Passwords) UserCommand(name string, body *api.PutUser) (access.Command, error) {
-	c := access.Command{Kind: access.PutUser, User: name, Tags: *body.Tags}
+func (p *Passwords) UserCommand(name string, body *api.PutUser) (accounts.Command, error) {
+	c := accounts.Command{Kind: accounts.PutUser, User: name, Tags: *body.Tags}
 	var err error
 	if c.Algorithm, err = p.Algorithm(body.HashingAlgorithm, body.PasswordHash != nil); err != nil {
 		return c, err
@@ -128,7 +129,7 @@ func deleteUser(r *web.Request) (web.Answer, error) {
 	if u.Tagged(tagProtected) {
 		return web.Answer{}, web.BadRequest("user '%s' is protected and cannot be deleted", u.Name)
 	}
-	if _, err := r.Change(access.Command{Kind: access.DeleteUser, User: u.Name}); err != nil {
+	if _, err := r.Change(accounts.Command{Kind: accounts.DeleteUser, User: u.Name}); err != nil {
 		return web.Answer{}, err
 	}
 	return web.NoContent()
@@ -153,7 +154,7 @@ func bulkDeleteUsers(r *web.Request) (web.Answer, error) {
 		}
 	}
 	for _, name := range body.Users {
-		_, err := r.Change(access.Command{Kind: access.DeleteUser, User: name})
+		_, err := r.Change(accounts.Command{Kind: accounts.DeleteUser, User: name})
 		if err != nil && web.CodeOf(err) != amqp.CodeNotFound {
 			return web.Answer{}, web.AsBadRequest(err)
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
@@ -33,7 +33,7 @@ func vhostOptionEndpoints() []web.Endpoint {
 
 // optionsOf is what was set in a virtual host; all of what is in force in it, if asked for. One that is down has none
 // to show.
-func optionsOf(r *web.Request, h *access.VHost, all bool) (api.Arguments, error) {
+func optionsOf(r *web.Request, h *accounts.VHost, all bool) (api.Arguments, error) {
 	var options amqp.Table
 	if r.IsDown(h.Name) {
 		return nil, nil

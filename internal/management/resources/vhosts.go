@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
@@ -26,19 +26,21 @@ func (s *API) vhostEndpoints() []web.Endpoint {
 			Summary: "A virtual host", Out: api.VHost{},
 		},
 		{
-			Pattern: "PUT vhosts/{vhost}", Tag: authz.Administrator, Serve: putVHost, Audit: web.AuditAccess,
+			Pattern: "PUT vhosts/{vhost}", Tag: authz.Administrator, Serve: putVHost, Audit: web.AuditAccounts,
 			Summary: "Creates a virtual host, or changes the given fields", In: api.PutVHost{},
 		},
 		{
-			Pattern: "DELETE vhosts/{vhost}", Tag: authz.Administrator, Serve: deleteVHost, Audit: web.AuditAccess,
+			Pattern: "DELETE vhosts/{vhost}", Tag: authz.Administrator, Serve: deleteVHost, Audit: web.AuditAccounts,
 			Summary: "Deletes a virtual host and everything in it",
 		},
 		{
-			Pattern: "POST vhosts/{vhost}/deletion/protection", Tag: authz.Administrator, Serve: protectVHost, Audit: web.AuditAccess,
+			Pattern: "POST vhosts/{vhost}/deletion/protection", Tag: authz.Administrator, Serve: protectVHost,
+			Audit:   web.AuditAccounts,
 			Summary: "Protects a virtual host from deletion",
 		},
 		{
-			Pattern: "DELETE vhosts/{vhost}/deletion/protection", Tag: authz.Administrator, Serve: unprotectVHost, Audit: web.AuditAccess,
+			Pattern: "DELETE vhosts/{vhost}/deletion/protection", Tag: authz.Administrator, Serve: unprotectVHost,
+			Audit:   web.AuditAccounts,
 			Summary: "Removes the deletion protection of a virtual host",
 		},
 		{
@@ -50,11 +52,13 @@ func (s *API) vhostEndpoints() []web.Endpoint {
 			Summary: "The limits of a virtual host", Out: api.List[api.VHostLimits]{},
 		},
 		{
-			Pattern: "PUT vhost-limits/{vhost}/{limit}", Tag: authz.Administrator, Serve: putVHostLimit, Audit: web.AuditAccess,
+			Pattern: "PUT vhost-limits/{vhost}/{limit}", Tag: authz.Administrator, Serve: putVHostLimit,
+			Audit:   web.AuditAccounts,
 			Summary: "Sets max-connections or max-queues of a virtual host", In: api.PutLimit{},
 		},
 		{
-			Pattern: "DELETE vhost-limits/{vhost}/{limit}", Tag: authz.Administrator, Serve: deleteVHostLimit, Audit: web.AuditAccess,
+			Pattern: "DELETE vhost-limits/{vhost}/{limit}", Tag: authz.Administrator, Serve: deleteVHostLimit,
+			Audit:   web.AuditAccounts,
 			Summary: "Clears a limit of a virtual host",
 		},
 		{
@@ -66,17 +70,19 @@ func (s *API) vhostEndpoints() []web.Endpoint {
 			Summary: "The limits of a user", Out: api.List[api.UserLimits]{},
 		},
 		{
-			Pattern: "PUT user-limits/{user}/{limit}", Tag: authz.Administrator, Serve: putUserLimit, Audit: web.AuditAccess,
+			Pattern: "PUT user-limits/{user}/{limit}", Tag: authz.Administrator, Serve: putUserLimit,
+			Audit:   web.AuditAccounts,
 			Summary: "Sets max-connections or max-channels of a user", In: api.PutLimit{},
 		},
 		{
-			Pattern: "DELETE user-limits/{user}/{limit}", Tag: authz.Administrator, Serve: deleteUserLimit, Audit: web.AuditAccess,
+			Pattern: "DELETE user-limits/{user}/{limit}", Tag: authz.Administrator, Serve: deleteUserLimit,
+			Audit:   web.AuditAccounts,
 			Summary: "Clears a limit of a user",
 		},
 	}
 }
 
-func (s *API) showVHost(r *web.Request, h *access.VHost, w stats.Spans) api.VHost {
+func (s *API) showVHost(r *web.Request, h *accounts.VHost, w stats.Spans) api.VHost {
 	kind, state := cmp.Or(h.DefaultQueueType, r.Engine.QueueType()), "running"
 	if r.IsDown(h.Name) {
 		state = "stopped"
@@ -135,7 +141,7 @@ func putVHost(r *web.Request) (web.Answer, error) {
 	if err := r.Read(&body); err != nil {
 		return web.Answer{}, err
 	}
-	c := access.Command{Kind: access.PutVHost, VHost: name}
+	c := accounts.Command{Kind: accounts.PutVHost, VHost: name}
 	if old, ok := r.View.VHost(name); ok {
 		c = PutAgain(old)
 		c.Description, c.Tags = "", nil
@@ -165,7 +171,8 @@ func putVHost(r *web.Request) (web.Answer, error) {
 		return web.Answer{}, web.AsBadRequest(err)
 	}
 	if who := r.Caller.Principal(); created && !who.Local {
-		_, err = r.Change(access.Command{Kind: access.SetPermission, User: who.User, VHost: name, Configure: ".*", Write: ".*", Read: ".*"})
+		_, err = r.Change(accounts.Command{Kind: accounts.SetPermission, User: who.User, VHost: name, Configure: ".*",
+			Write: ".*", Read: ".*"})
 		if err != nil && web.CodeOf(err) != amqp.CodeNotFound { // the user may be gone by now
 			return web.Answer{}, err
 		}
@@ -174,9 +181,9 @@ func putVHost(r *web.Request) (web.Answer, error) {
 }
 
 // PutAgain is the command that leaves a virtual host as it is.
-func PutAgain(h *access.VHost) access.Command {
-	return access.Command{
-		Kind: access.PutVHost, VHost: h.Name, Description: h.Description, Tags: h.Tags,
+func PutAgain(h *accounts.VHost) accounts.Command {
+	return accounts.Command{
+		Kind: accounts.PutVHost, VHost: h.Name, Description: h.Description, Tags: h.Tags,
 		DefaultQueueType: h.DefaultQueueType, Tracing: h.Tracing, Protected: h.Protected,
 	}
 }
@@ -194,7 +201,8 @@ func deleteVHost(r *web.Request) (web.Answer, error) {
 	if err != nil {
 		scheduled = 0 // nobody knows: one that has stopped can be deleted all the same
 	}
-	commands := append([]access.Command{{Kind: access.DeleteVHost, VHost: h.Name}}, deadletter.ForgetNotes(r.View, h.Name)...)
+	commands := append([]accounts.Command{{Kind: accounts.DeleteVHost, VHost: h.Name}},
+		deadletter.ForgetNotes(r.View, h.Name)...)
 	if _, err := r.Change(commands...); err != nil {
 		return web.Answer{}, err
 	}
@@ -217,7 +225,7 @@ func setProtection(r *web.Request, on bool) (web.Answer, error) {
 	return web.NoContent()
 }
 
-func showLimits(limits []access.Limit) api.Object[int64] {
+func showLimits(limits []accounts.Limit) api.Object[int64] {
 	shown := api.Object[int64]{}
 	for _, l := range limits {
 		shown[l.Name] = l.Value
@@ -244,32 +252,38 @@ func putVHostLimit(r *web.Request) (web.Answer, error) {
 	if _, found := r.View.VHost(r.PathValue("vhost")); !found {
 		return web.Answer{}, web.NotFound("vhost")
 	}
-	return changeLimit(r, access.Command{Kind: access.SetVHostLimit, VHost: r.PathValue("vhost"), Name: r.PathValue("limit")})
+	return changeLimit(r, accounts.Command{Kind: accounts.SetVHostLimit, VHost: r.PathValue("vhost"),
+		Name: r.PathValue("limit")})
 }
 
 func deleteVHostLimit(r *web.Request) (web.Answer, error) {
-	return changeLimit(r, access.Command{Kind: access.ClearVHostLimit, VHost: r.PathValue("vhost"), Name: r.PathValue("limit")})
+	return changeLimit(r, accounts.Command{Kind: accounts.ClearVHostLimit, VHost: r.PathValue("vhost"),
+		Name: r.PathValue("limit")})
 }
 
 func putUserLimit(r *web.Request) (web.Answer, error) {
 	if _, found := r.View.User(r.PathValue("user")); !found {
 		return web.Answer{}, web.BadRequest("no user '%s'", r.PathValue("user"))
 	}
-	return changeLimit(r, access.Command{Kind: access.SetUserLimit, User: r.PathValue("user"), Name: r.PathValue("limit")})
+	return changeLimit(r, accounts.Command{Kind: accounts.SetUserLimit, User: r.PathValue("user"),
+		Name: r.PathValue("limit")})
 }
 
 func deleteUserLimit(r *web.Request) (web.Answer, error) {
-	return changeLimit(r, access.Command{Kind: access.ClearUserLimit, User: r.PathValue("user"), Name: r.PathValue("limit")})
+	return changeLimit(r, accounts.Command{Kind: accounts.ClearUserLimit, User: r.PathValue("user"),
+		Name: r.PathValue("limit")})
 }
 
 // changeLimit sets or clears a limit of a virtual host or a user.
-func changeLimit(r *web.Request, c access.Command) (web.Answer, error) {
+func changeLimit(r *web.Request, c accounts.Command) (web.Answer, error) {
 	if r.Method == http.MethodPut {
 		var body api.PutLimit
 		if err := r.Read(&body); err != nil {
 			var wrong *api.Error
 			if errors.As(err, &wrong) && strings.HasPrefix(wrong.Reason, "should be") {
-				err = web.BadRequest("%s%s %s", map[bool]string{true: "Validation failed\n\n"}[c.Kind == access.SetVHostLimit], c.Name, wrong.Reason)
+				err = web.BadRequest("%s%s %s",
+					map[bool]string{true: "Validation failed\n\n"}[c.Kind == accounts.SetVHostLimit],
+					c.Name, wrong.Reason)
 			}
 			return web.Answer{}, err
 		}
@@ -295,7 +309,7 @@ func getUserLimits(r *web.Request) (web.Answer, error) {
 		if !found {
 			return web.Answer{}, web.ErrNotFound
 		}
-		users = []*access.User{u}
+		users = []*accounts.User{u}
 	}
 	var all []api.UserLimits
 	for _, u := range users {

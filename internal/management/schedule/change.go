@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
@@ -202,9 +202,9 @@ func newInstant(r *web.Request, body *api.NewInstant) (int64, error) {
 // changeScheduled serves a change of what waits in a delayed exchange that a body names. Who names it by what it is
 // must be allowed to see that.
 func changeScheduled(r *web.Request, kind vhost.CommandKind, body *api.PostWaiting, to *api.NewInstant) (web.Answer, error) {
-	ops := []access.Operation{access.Write}
+	ops := []accounts.Operation{accounts.Write}
 	if body.Filter != nil {
-		ops = append(ops, access.Read)
+		ops = append(ops, accounts.Read)
 	}
 	w, err := enterSchedule(r, ops...)
 	if err != nil {
@@ -262,7 +262,7 @@ func rescheduleOne(find finder) web.Handler {
 // changeOne serves a change of the message that the path names. One that is not as wanted after it is a conflict. What
 // was found by its key is changed by its ID: a message that has taken its place meanwhile is left alone.
 func changeOne(r *web.Request, find finder, kind vhost.CommandKind, to *api.NewInstant) (web.Answer, error) {
-	w, err := enterSchedule(r, access.Write)
+	w, err := enterSchedule(r, accounts.Write)
 	if err != nil {
 		return web.Answer{}, err
 	}

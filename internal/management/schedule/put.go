@@ -1,7 +1,7 @@
 package schedule
 
 import (
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
@@ -23,7 +23,7 @@ func scheduleKeyEndpoints() []web.Endpoint {
 // putScheduled publishes a message to a delayed exchange under a key, in the place of what waits under it there. The
 // answer tells the ID if it waits: an instant that has passed is now.
 func putScheduled(r *web.Request) (web.Answer, error) {
-	w, err := enterSchedule(r, access.Write)
+	w, err := enterSchedule(r, accounts.Write)
 	if err != nil {
 		return web.Answer{}, err
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
@@ -139,7 +139,7 @@ func getVHostSchedules(r *web.Request) (web.Answer, error) {
 
 // purgeSchedule ends all that waits in a delayed exchange.
 func purgeSchedule(r *web.Request) (web.Answer, error) {
-	room, err := enterSchedule(r, access.Write)
+	room, err := enterSchedule(r, accounts.Write)
 	if err != nil {
 		return web.Answer{}, err
 	}

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
@@ -61,7 +61,7 @@ func (w *holder) where() vhost.Where { return vhost.Where{Queue: w.queue, Schedu
 
 // enterSchedule finds the delayed exchange that the path names. The caller needs the permissions on it, too, if the
 // exchange is gone and its messages are not.
-func enterSchedule(r *web.Request, ops ...access.Operation) (*holder, error) {
+func enterSchedule(r *web.Request, ops ...accounts.Operation) (*holder, error) {
 	if err := r.Enter(r.PathValue("vhost")); err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func getScheduled(r *web.Request) (web.Answer, error) {
 		}
 		return countDue(r, c, []string{w.vhost}, &w.exchange)
 	}
-	w, err := enterSchedule(r, access.Read)
+	w, err := enterSchedule(r, accounts.Read)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -265,7 +265,7 @@ func showOne(find finder) web.Handler {
 }
 
 func showNamed(r *web.Request, find finder) (web.Answer, error) {
-	w, err := enterSchedule(r, access.Read)
+	w, err := enterSchedule(r, accounts.Read)
 	if err != nil {
 		return web.Answer{}, err
 	}

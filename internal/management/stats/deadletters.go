@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
@@ -105,11 +105,11 @@ func (s *Reader) recall(log uint32) *VHost {
 }
 
 // Forget forgets the virtual hosts that are not among those.
-func (s *Reader) Forget(live []*access.VHost) {
+func (s *Reader) Forget(live []*accounts.VHost) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for log := range s.mu.last {
-		if !slices.ContainsFunc(live, func(h *access.VHost) bool { return h.LogID == log }) {
+		if !slices.ContainsFunc(live, func(h *accounts.VHost) bool { return h.LogID == log }) {
 			delete(s.mu.last, log)
 			delete(s.mu.lints, log)
 		}
@@ -130,7 +130,7 @@ type head struct {
 }
 
 // ages returns, for queues that may have dead letters, the seconds since the one at the head died.
-func (s *Reader) ages(ctx context.Context, h *access.VHost, ids []fact.QueueID) (map[fact.QueueID]float64, error) {
+func (s *Reader) ages(ctx context.Context, h *accounts.VHost, ids []fact.QueueID) (map[fact.QueueID]float64, error) {
 	ages := map[fact.QueueID]float64{}
 	now := s.Engine.Now()
 	for portion := range slices.Chunk(ids[:min(len(ids), headsMax)], headsPortion) {

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -63,7 +63,7 @@ func DeathRangeOf(query url.Values) (DeathRange, error) {
 }
 
 // RecentDeaths are those of a virtual host that has counted so much by now, and its queues.
-func (s *Reader) RecentDeaths(h *access.VHost, of DeathRange, now figures, queues []Queue) api.RecentDeaths {
+func (s *Reader) RecentDeaths(h *accounts.VHost, of DeathRange, now figures, queues []Queue) api.RecentDeaths {
 	var v api.RecentDeaths
 	var grown figures
 	v.Deaths, grown = s.sampler.Deaths(h, nil, of, &now)
@@ -94,7 +94,8 @@ func byReason(f *figures) api.Object[uint64] {
 // Deaths tells what died in a virtual host, or in one of its queues, and by how much the figures, which are now those,
 // have grown. What was not read yet is of the last step; when readings were forgotten, nothing has grown until the
 // next.
-func (s *Sampler) Deaths(h *access.VHost, queue *fact.QueueID, of DeathRange, now *figures) (d api.Deaths, grown figures) {
+func (s *Sampler) Deaths(h *accounts.VHost, queue *fact.QueueID, of DeathRange, now *figures) (d api.Deaths,
+	grown figures) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	readings := &history{last: s.mu.last, fromZero: true}

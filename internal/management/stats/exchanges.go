@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
@@ -42,7 +42,7 @@ func EachInflow(ctx context.Context, e *engine.Engine, vhostName string, queues 
 }
 
 // IncomingOf counts the messages of a queue by exchange.
-func IncomingOf(v vhost.Reader, h *access.VHost, queue string) (all api.List[api.Inflow]) {
+func IncomingOf(v vhost.Reader, h *accounts.VHost, queue string) (all api.List[api.Inflow]) {
 	v.Inflows(queue, func(exchange string, n uint64) {
 		all = append(all, api.Inflow{Exchange: api.Name{Name: exchange, VHost: h.Name}, Stats: api.MessageStats{Publish: api.Counter{Total: n}}})
 	})

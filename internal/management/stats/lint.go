@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/lint"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
@@ -39,7 +39,7 @@ func (l *linted) stands(ruled [2]uint64, now time.Time) bool {
 }
 
 // tally counts what lint finds in a virtual host, or takes what was counted last.
-func (s *Reader) tally(ctx context.Context, h *access.VHost, ruled [2]uint64) (lint.Tally, error) {
+func (s *Reader) tally(ctx context.Context, h *accounts.VHost, ruled [2]uint64) (lint.Tally, error) {
 	began := time.Now()
 	s.mu.Lock()
 	last := s.mu.lints[h.LogID]

@@ -65,7 +65,7 @@ func (n *NodeReading) ReadChurn(ctx context.Context, e *engine.Engine) {
 	ctx, cancel := context.WithTimeout(ctx, web.LookPatience)
 	defer cancel()
 	churn, traffic := e.Churn(), e.Retired().Traffic
-	for _, h := range e.Access().VHosts() {
+	for _, h := range e.Accounts().VHosts() {
 		err := web.Look(ctx, e, h.Name, func(v vhost.Reader) {
 			t := v.Traffic()
 			traffic.Add(&t)

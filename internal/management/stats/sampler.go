@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -88,7 +88,7 @@ func (s *Sampler) Close() {
 func (s *Sampler) Read(now time.Time) {
 	alive := map[uint32]bool{}
 	at := now.UnixMilli()
-	for _, h := range s.engine.Access().VHosts() {
+	for _, h := range s.engine.Accounts().VHosts() {
 		alive[h.LogID] = true
 		if r, err := s.readHost(h.Name); err == nil {
 			s.note(h, at, r)
@@ -185,7 +185,7 @@ func (s *Sampler) Reset() {
 	s.mu.node = history{}
 }
 
-func (s *Sampler) note(h *access.VHost, now int64, r *hostReading) {
+func (s *Sampler) note(h *accounts.VHost, now int64, r *hostReading) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.mu.ledgers[h.LogID]
@@ -218,7 +218,7 @@ func noteIn[K comparable](all map[K]*history, of K, now int64, figures []uint64,
 }
 
 // baseline is the books at the beginning.
-func (s *Sampler) baseline(h *access.VHost) fact.Books {
+func (s *Sampler) baseline(h *accounts.VHost) fact.Books {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.mu.ledgers[h.LogID]; l != nil {
@@ -228,7 +228,7 @@ func (s *Sampler) baseline(h *access.VHost) fact.Books {
 }
 
 // whole is the trend of a virtual host.
-func (s *Sampler) whole(h *access.VHost, w Spans) Trend {
+func (s *Sampler) whole(h *accounts.VHost, w Spans) Trend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.mu.ledgers[h.LogID]; l != nil {
@@ -238,7 +238,7 @@ func (s *Sampler) whole(h *access.VHost, w Spans) Trend {
 }
 
 // Trends are those of some queues of a virtual host, one by one.
-func (s *Sampler) Trends(h *access.VHost, of []vhost.QueueView, w Spans) []Trend {
+func (s *Sampler) Trends(h *accounts.VHost, of []vhost.QueueView, w Spans) []Trend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.mu.ledgers[h.LogID]
@@ -264,7 +264,7 @@ func (s *Sampler) Trends(h *access.VHost, of []vhost.QueueView, w Spans) []Trend
 
 // Rates is how fast figures of the queues of a virtual host change, all of them together. Queues whose figures stay are
 // left out.
-func (s *Sampler) Rates(h *access.VHost, figures ...int) map[fact.QueueID]float64 {
+func (s *Sampler) Rates(h *accounts.VHost, figures ...int) map[fact.QueueID]float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := map[fact.QueueID]float64{}
@@ -285,7 +285,7 @@ func (s *Sampler) fresh(w Spans) Trend {
 }
 
 // TrendOf is the trend of one queue.
-func (s *Sampler) TrendOf(h *access.VHost, id fact.QueueID, w Spans) Trend {
+func (s *Sampler) TrendOf(h *accounts.VHost, id fact.QueueID, w Spans) Trend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.mu.ledgers[h.LogID]; l != nil && l.queues[id] != nil {
@@ -295,7 +295,7 @@ func (s *Sampler) TrendOf(h *access.VHost, id fact.QueueID, w Spans) Trend {
 }
 
 // FlowTrend is the trend of an exchange.
-func (s *Sampler) FlowTrend(h *access.VHost, exchange string, w Spans) Trend {
+func (s *Sampler) FlowTrend(h *accounts.VHost, exchange string, w Spans) Trend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.mu.ledgers[h.LogID]; l != nil && l.exchanges[exchange] != nil {

@@ -3,7 +3,7 @@ package stats
 import (
 	"context"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
@@ -47,12 +47,12 @@ func (t *Totals) MessageStats() api.MessageStats {
 }
 
 // Sum sums a virtual host up; one that is down has nothing.
-func (s *Reader) Sum(ctx context.Context, h *access.VHost) Totals {
+func (s *Reader) Sum(ctx context.Context, h *accounts.VHost) Totals {
 	return s.SumOver(ctx, h, Spans{})
 }
 
 // SumOver is sum, its rates with samples as they are asked for.
-func (s *Reader) SumOver(ctx context.Context, h *access.VHost, w Spans) Totals {
+func (s *Reader) SumOver(ctx context.Context, h *accounts.VHost, w Spans) Totals {
 	ctx, cancel := context.WithTimeout(ctx, web.LookPatience)
 	defer cancel()
 	baseline := s.sampler.baseline(h)

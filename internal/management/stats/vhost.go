@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/lint"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -100,7 +100,7 @@ type Detail struct {
 const GatherWithin = 5 * time.Second
 
 // ReadOrLast reads one virtual host, or what is remembered of it.
-func (s *Reader) ReadOrLast(ctx context.Context, h *access.VHost, d Detail, now vhost.Instant) *VHost {
+func (s *Reader) ReadOrLast(ctx context.Context, h *accounts.VHost, d Detail, now vhost.Instant) *VHost {
 	f := &VHost{Name: h.Name, Types: ByType{}}
 	err := s.Read(ctx, h, f, d, now)
 	if err == nil {
@@ -123,7 +123,7 @@ func (s *Reader) Clocks() map[string]vhost.Instant {
 }
 
 // Read reads one virtual host.
-func (s *Reader) Read(ctx context.Context, h *access.VHost, f *VHost, d Detail, now vhost.Instant) error {
+func (s *Reader) Read(ctx context.Context, h *accounts.VHost, f *VHost, d Detail, now vhost.Instant) error {
 	baseline := s.sampler.baseline(h)
 	var ruled [2]uint64
 	err := web.Look(ctx, s.Engine, h.Name, func(v vhost.Reader) {
@@ -171,7 +171,7 @@ func (f *VHost) readExchanges(v vhost.Reader) {
 }
 
 // readQueues reads the queues of a virtual host, and where their dead letters go.
-func (s *Reader) readQueues(ctx context.Context, h *access.VHost, f *VHost, d Detail) error {
+func (s *Reader) readQueues(ctx context.Context, h *accounts.VHost, f *VHost, d Detail) error {
 	var at vhost.Sampling
 	var letters deadLetterQueues
 	for again := true; again; {

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/fairshare"
 )
@@ -32,7 +32,7 @@ func sharedDecoders() (*Shared, slowDocument) {
 
 func requestOf(t *testing.T, s *Shared, user string) *Request {
 	hr := httptest.NewRequestWithContext(t.Context(), "PUT", "/api/queues", nil)
-	return &Request{Request: hr, Shared: s, Caller: authz.Of(&access.View{}, authz.Principal{User: user}, false)}
+	return &Request{Request: hr, Shared: s, Caller: authz.Of(&accounts.View{}, authz.Principal{User: user}, false)}
 }
 
 var largeText = []byte(`{"a":"` + strings.Repeat("x", largeDocument) + `"}`)

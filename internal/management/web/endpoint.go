@@ -69,7 +69,7 @@ type Audit uint8
 const (
 	AuditChanges Audit = iota // after it, unless its method is GET, it was refused, or it changed nothing
 	// likewise; it changes users, permissions, virtual hosts or limits only, and what those are shows whether it did
-	AuditAccess
+	AuditAccounts
 	AuditBefore    // before it: the answer carries everything away, and may be cut off
 	AuditByHandler // when the handler writes it
 	// never: it moves single messages, as clients do over AMQP, or changes nothing in spite of its method

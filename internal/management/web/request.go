@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
@@ -27,7 +27,7 @@ type Request struct {
 	*Shared
 	Writer    http.ResponseWriter
 	Endpoint  *Endpoint       // that serves it; nil until that is known
-	View      *access.View    // as of the request's arrival, or of its login
+	View      *accounts.View  // as of the request's arrival, or of its login
 	Caller    authz.Rights    // of who asks
 	Turn      *fairshare.Turn // nil: what is asked for takes none
 	HoldsList bool            // it is one of the few that hold a whole list
@@ -274,18 +274,18 @@ func (r *Request) DoAs(who authz.Principal, name string, commands ...vhost.Comma
 }
 
 // Change decides changes of users, virtual hosts and permissions, and takes the view that follows.
-func (r *Request) Change(commands ...access.Command) (created bool, err error) {
-	created, err = r.Engine.ChangeAccess(r.Context(), commands...)
-	r.View = r.Engine.Access()
+func (r *Request) Change(commands ...accounts.Command) (created bool, err error) {
+	created, err = r.Engine.ChangeAccounts(r.Context(), commands...)
+	r.View = r.Engine.Accounts()
 	return created, err
 }
 
 // VisibleVHosts lists the virtual hosts that lists show: the caller's own, all of them to those who watch over the
 // node. The header x-vhost narrows it. Source: RabbitMQ management API; docs/compat/http-api.md#1.5.
-func (r *Request) VisibleVHosts() []*access.VHost {
+func (r *Request) VisibleVHosts() []*accounts.VHost {
 	all := r.View.VHosts()
 	narrow := r.Header.Get("X-Vhost")
-	return slices.DeleteFunc(all, func(h *access.VHost) bool {
+	return slices.DeleteFunc(all, func(h *accounts.VHost) bool {
 		return narrow != "" && narrow != h.Name || !r.sees(h.Name)
 	})
 }
@@ -295,7 +295,7 @@ func (r *Request) sees(vhost string) bool {
 }
 
 // ShownVHosts is the one virtual host that the path names, or else all that are visible.
-func (r *Request) ShownVHosts() ([]*access.VHost, error) {
+func (r *Request) ShownVHosts() ([]*accounts.VHost, error) {
 	if !r.Has("vhost") {
 		return r.VisibleVHosts(), nil
 	}
@@ -303,11 +303,11 @@ func (r *Request) ShownVHosts() ([]*access.VHost, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []*access.VHost{h}, nil
+	return []*accounts.VHost{h}, nil
 }
 
 // VHost finds a virtual host that the caller may see; any other does not exist for it.
-func (r *Request) VHost(name string) (*access.VHost, error) {
+func (r *Request) VHost(name string) (*accounts.VHost, error) {
 	h, ok := r.View.VHost(name)
 	if !ok || !r.sees(name) {
 		return nil, ErrNotFound
@@ -334,7 +334,7 @@ func (r *Request) AfterDeletion(err error) error {
 		return err
 	}
 	before, was := r.View.VHost(r.PathValue("vhost"))
-	now, is := r.Engine.Access().VHost(r.PathValue("vhost"))
+	now, is := r.Engine.Accounts().VHost(r.PathValue("vhost"))
 	if !was || is && now.LogID == before.LogID {
 		return err
 	}
@@ -355,7 +355,7 @@ func (r *Request) IsDown(name string) bool { return r.Engine.Down(name) != nil }
 
 // ExchangeName turns the name in a path into that of the exchange.
 func ExchangeName(segment string) string {
-	if segment == access.DefaultExchange {
+	if segment == accounts.DefaultExchange {
 		return ""
 	}
 	return segment

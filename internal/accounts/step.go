@@ -1,4 +1,4 @@
-package access
+package accounts
 
 import (
 	"bytes"
@@ -56,7 +56,7 @@ func (v *View) decide(c Command) (decision, error) {
 	case EndImport:
 		return v.endImport()
 	}
-	return decision{}, amqp.PreconditionFailed("unknown access command %d", c.Kind)
+	return decision{}, amqp.PreconditionFailed("unknown accounts command %d", c.Kind)
 }
 
 // put is the decision to make a fact true where old, if it was there, is what the present object would be made by.

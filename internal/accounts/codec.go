@@ -1,4 +1,4 @@
-package access
+package accounts
 
 import (
 	"encoding/binary"
@@ -33,7 +33,7 @@ func ParseFacts(facts []Fact, b []byte) ([]Fact, error) {
 	for at, total := 0, len(b); len(b) > 0; at = total - len(b) {
 		f, rest, err := parseFact(b)
 		if err != nil {
-			return facts, fmt.Errorf("access: fact at byte %d: %w", at, err)
+			return facts, fmt.Errorf("accounts: fact at byte %d: %w", at, err)
 		}
 		facts, b = append(facts, f), rest
 	}

@@ -1,4 +1,4 @@
-package access
+package accounts
 
 import (
 	"crypto/md5"

@@ -1,4 +1,4 @@
-package access
+package accounts
 
 import (
 	"bytes"
@@ -261,14 +261,16 @@ func TestUnknownFactsAreRefused(t *testing.T) {
 		b    []byte
 		want string
 	}{
-		"format":      {edit(0, 2), "access: fact at byte 0: format 2 is unknown, this build reads 1"},
-		"kind":        {edit(1, 99), "access: fact at byte 0: kind 99 is unknown to this build"},
-		"cut":         {good[:len(good)-1], "access: fact at byte 0: truncated"},
-		"length":      {edit(2, 200), "access: fact at byte 0: truncated"},
-		"left over":   {append(edit(2, 3), 0), "access: fact at byte 0: unexpected bytes after its fields"},
-		"string":      {edit(3, 9), "access: fact at byte 0: truncated"},
-		"second fact": {append(slices.Clone(good), 7, 7, 7), "access: fact at byte 5: format 7 is unknown, this build reads 1"},
-		"bool":        {[]byte{1, byte(VHostPut), 7, 1, 'v', 16, 0, 0, 0, 2}, "access: fact at byte 0: a value is out of its range"},
+		"format":    {edit(0, 2), "accounts: fact at byte 0: format 2 is unknown, this build reads 1"},
+		"kind":      {edit(1, 99), "accounts: fact at byte 0: kind 99 is unknown to this build"},
+		"cut":       {good[:len(good)-1], "accounts: fact at byte 0: truncated"},
+		"length":    {edit(2, 200), "accounts: fact at byte 0: truncated"},
+		"left over": {append(edit(2, 3), 0), "accounts: fact at byte 0: unexpected bytes after its fields"},
+		"string":    {edit(3, 9), "accounts: fact at byte 0: truncated"},
+		"second fact": {append(slices.Clone(good), 7, 7, 7),
+			"accounts: fact at byte 5: format 7 is unknown, this build reads 1"},
+		"bool": {[]byte{1, byte(VHostPut), 7, 1, 'v', 16, 0, 0, 0, 2},
+			"accounts: fact at byte 0: a value is out of its range"},
 	} {
 		if _, err := ParseFacts(nil, c.b); err == nil || err.Error() != c.want {
 			t.Errorf("%s: got %v, want %s", what, err, c.want)

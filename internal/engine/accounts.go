@@ -8,19 +8,19 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/bartleby-mq/bartleby/internal/access"
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// accessLog is the machine of users and vhosts with its log. Changes hold Engine.change until they are in force; mu is
-// held for the moment of deciding alone, so that a checkpoint sees no half of a change and waits for no disk.
-type accessLog struct {
+// accountsLog is the machine of users and vhosts with its log. A change holds Engine.change until it applies; mu is held
+// only while the machine decides, so that a checkpoint sees no half of a change and waits for no disk.
+type accountsLog struct {
 	engine  *Engine
 	mu      sync.Mutex
-	machine *access.Machine
+	machine *accounts.Machine
 	next    storage.Index
 	stored  atomic.Uint64 // batch that the newest checkpoint covers
 	waiting struct {
@@ -31,10 +31,10 @@ type accessLog struct {
 	}
 }
 
-// furnish adds what a vhost that was just made begins with.
-func (a *accessLog) furnish(name string, out *access.Outcome) error {
+// furnish adds the default limits, users and permissions of a new vhost to a change.
+func (a *accountsLog) furnish(name string, out *accounts.Outcome) error {
 	for _, c := range a.engine.newVHosts.commands(name, a.machine.View()) {
-		if c.Kind == access.PutUser {
+		if c.Kind == accounts.PutUser {
 			c.Salt = newSalt()
 		}
 		if err := a.machine.Step(c, out); err != nil {
@@ -45,12 +45,12 @@ func (a *accessLog) furnish(name string, out *access.Outcome) error {
 	return nil
 }
 
-func (e *Engine) openAccess() error {
-	a := &accessLog{engine: e, machine: access.New()}
+func (e *Engine) openAccounts() error {
+	a := &accountsLog{engine: e, machine: accounts.New()}
 	a.waiting.change = make(chan struct{})
-	log := &diskLog{writer: e.writer, id: storage.LogID(access.OwnLogID)}
+	log := &diskLog{writer: e.writer, id: storage.LogID(accounts.OwnLogID)}
 	fold := func(_ storage.Index, facts []byte) error {
-		list, err := access.ParseFacts(nil, facts)
+		list, err := accounts.ParseFacts(nil, facts)
 		for _, f := range list {
 			a.machine.Apply(f)
 		}
@@ -65,16 +65,16 @@ func (e *Engine) openAccess() error {
 	}
 	a.next = log.next
 	a.waiting.safe = a.next - 1
-	e.access.Store(a)
+	e.accounts.Store(a)
 	e.view.Store(a.machine.View())
 	e.writer.listen(log.id, a, vhost.SyncAlways)
 	return nil
 }
 
-func (a *accessLog) becameSafe(i storage.Index) { a.tell(i, nil) }
+func (a *accountsLog) becameSafe(i storage.Index) { a.tell(i, nil) }
 
 // lost refuses the changes under way: what they built on is gone. The machine is opened anew at what is safe.
-func (a *accessLog) lost(err error) {
+func (a *accountsLog) lost(err error) {
 	a.tell(0, err)
 	e := a.engine
 	e.mu.RLock()
@@ -86,13 +86,13 @@ func (a *accessLog) lost(err error) {
 		e.change.Lock()
 		defer e.change.Unlock()
 		e.writer.settle()
-		if err := e.openAccess(); err != nil {
+		if err := e.openAccounts(); err != nil {
 			e.slog.Error("cannot reopen users and vhosts", "error", err)
 		}
 	})
 }
 
-func (a *accessLog) tell(i storage.Index, err error) {
+func (a *accountsLog) tell(i storage.Index, err error) {
 	w := &a.waiting
 	w.Lock()
 	defer w.Unlock()
@@ -102,7 +102,7 @@ func (a *accessLog) tell(i storage.Index, err error) {
 }
 
 // await waits until batch i is safe.
-func (a *accessLog) await(ctx context.Context, i storage.Index) error {
+func (a *accountsLog) await(ctx context.Context, i storage.Index) error {
 	for {
 		a.waiting.Lock()
 		safe, failed, change := a.waiting.safe, a.waiting.failed, a.waiting.change
@@ -121,10 +121,10 @@ func (a *accessLog) await(ctx context.Context, i storage.Index) error {
 	}
 }
 
-func (a *accessLog) freeze() (machineState, bool) {
+func (a *accountsLog) freeze() (machineState, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	st := machineState{log: storage.LogID(access.OwnLogID), at: a.next - 1}
+	st := machineState{log: storage.LogID(accounts.OwnLogID), at: a.next - 1}
 	if uint64(st.at) != a.stored.Load() { // the audit log makes it large
 		st.pieces = [][]byte{a.machine.Snapshot(nil)}
 	}
@@ -138,7 +138,7 @@ func (a *accessLog) freeze() (machineState, bool) {
 }
 
 // sound tells that nothing that was decided has been lost.
-func (a *accessLog) sound() bool {
+func (a *accountsLog) sound() bool {
 	a.waiting.Lock()
 	defer a.waiting.Unlock()
 	return a.waiting.failed == nil
@@ -146,11 +146,11 @@ func (a *accessLog) sound() bool {
 
 // decide takes the steps that commands ask for, up to one that is refused, and appends them; last is their batch, or
 // the one before if nothing changed.
-func (a *accessLog) decide(commands []access.Command) (out access.Outcome, last storage.Index, refused error) {
+func (a *accountsLog) decide(commands []accounts.Command) (out accounts.Outcome, last storage.Index, refused error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, c := range commands {
-		if c.Kind == access.PutUser && c.Password != "" {
+		if c.Kind == accounts.PutUser && c.Password != "" {
 			c.Salt = newSalt()
 		}
 		if refused = a.engine.newVHosts.refuse(a.machine, &c); refused != nil {
@@ -159,47 +159,48 @@ func (a *accessLog) decide(commands []access.Command) (out access.Outcome, last 
 		if refused = a.machine.Step(c, &out); refused != nil {
 			break
 		}
-		if c.Kind == access.PutVHost && out.Created {
+		if c.Kind == accounts.PutVHost && out.Created {
 			if refused = a.furnish(c.VHost, &out); refused != nil {
 				break
 			}
 		}
 	}
 	if len(out.Batch) > 0 {
-		a.engine.writer.append(journal.Batch{Log: storage.LogID(access.OwnLogID), Index: a.next, Data: out.Batch}, true)
+		batch := journal.Batch{Log: storage.LogID(accounts.OwnLogID), Index: a.next, Data: out.Batch}
+		a.engine.writer.append(batch, true)
 		a.next++
 	}
 	return out, a.next - 1, refused
 }
 
-// ChangeAccess decides changes of users, vhosts and permissions, and answers when they are safe and in force:
+// ChangeAccounts decides changes of users, vhosts and permissions, and answers when they are safe and in force:
 // vhosts that were made can be entered, those that were deleted are gone. Created reports whether the last
 // command made something new. A refusal is an *amqp.Error; the commands before it stand.
 //
 // While the log waits for room on the disk it is ErrNoRoom, and nothing is decided.
-func (e *Engine) ChangeAccess(ctx context.Context, commands ...access.Command) (created bool, err error) {
+func (e *Engine) ChangeAccounts(ctx context.Context, commands ...accounts.Command) (created bool, err error) {
 	if e.Waiting() != nil {
 		return false, fmt.Errorf("%w: %s", ErrNoRoom, e.diskAdvice())
 	}
 	e.change.Lock()
 	defer e.change.Unlock()
-	a := e.access.Load()
+	a := e.accounts.Load()
 	out, last, refused := a.decide(commands)
 	// Decided is decided: the caller may be gone, the view still has to follow.
 	if err := a.await(context.WithoutCancel(ctx), last); err != nil {
 		return false, err
 	}
-	before := e.Access()
+	before := e.Accounts()
 	e.view.Store(a.machine.View())
-	if e.Access().Version() != before.Version() { // not for a record of the audit log alone
+	if e.Accounts().Version() != before.Version() { // not for a record of the audit log alone
 		e.follow(before)
 	}
 	return out.Created, refused
 }
 
 // follow starts the vhosts that are new since before, and ends those that are gone.
-func (e *Engine) follow(before *access.View) {
-	now := e.Access()
+func (e *Engine) follow(before *accounts.View) {
+	now := e.Accounts()
 	for _, h := range now.VHosts() {
 		if old, ok := before.VHost(h.Name); !ok || old.LogID != h.LogID {
 			e.openVHost(h.Name, storage.LogID(h.LogID))
@@ -253,21 +254,22 @@ func (e *Engine) endVHost(name string, log storage.LogID) {
 // others. A node that was made before there were such IDs gets its own beside the start, which may not wait for a full
 // disk.
 func (e *Engine) bootDefaults() error {
-	var commands []access.Command
-	fresh := len(e.Access().VHosts()) == 0 && len(e.Access().Users()) == 0
+	var commands []accounts.Command
+	fresh := len(e.Accounts().VHosts()) == 0 && len(e.Accounts().Users()) == 0
 	if fresh {
 		commands = e.defaults.Commands(newSalt())
 	}
-	if _, there := e.Access().GlobalParameter(access.ClusterIDParameter); !there {
-		commands = append(commands, access.Command{Kind: access.SetGlobalParameter, Name: access.ClusterIDParameter, Value: newClusterID()})
+	if _, there := e.Accounts().GlobalParameter(accounts.ClusterIDParameter); !there {
+		commands = append(commands, accounts.Command{Kind: accounts.SetGlobalParameter,
+			Name: accounts.ClusterIDParameter, Value: newClusterID()})
 	}
 	switch {
 	case fresh:
-		_, err := e.ChangeAccess(context.Background(), commands...)
+		_, err := e.ChangeAccounts(context.Background(), commands...)
 		return err
 	case commands != nil:
 		e.jobs.Go(func() {
-			if _, err := e.ChangeAccess(context.Background(), commands...); err != nil {
+			if _, err := e.ChangeAccounts(context.Background(), commands...); err != nil {
 				e.slog.Warn("cannot save the cluster ID; the next start tries again", "error", err)
 			}
 		})
@@ -282,7 +284,7 @@ func newClusterID() []byte {
 	return fmt.Appendf(nil, "%q", "rabbitmq-cluster-id-"+base64.RawURLEncoding.EncodeToString(id[:]))
 }
 
-func newSalt() (s access.Salt) {
+func newSalt() (s accounts.Salt) {
 	rand.Read(s[:])
 	return s
 }

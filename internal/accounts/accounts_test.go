@@ -1,4 +1,4 @@
-package access
+package accounts
 
 import (
 	"encoding/base64"
@@ -254,7 +254,7 @@ func TestRefusals(t *testing.T) {
 		{Command{Kind: SetVHostLimit, VHost: "v", Name: LimitQueues}, 404, "no vhost 'v'"},
 		{Command{Kind: SetUserLimit, User: "guest", Name: LimitQueues}, 406, "Unrecognised terms [{<<\"max-queues\">>,0}] in user-limits"},
 		{Command{Kind: ClearUserLimit, User: "nobody", Name: LimitChannels}, 404, "no user 'nobody'"},
-		{Command{}, 406, "unknown access command 0"},
+		{Command{}, 406, "unknown accounts command 0"},
 	} {
 		out := Outcome{Created: true}
 		err := m.Step(c.command, &out)

@@ -1,4 +1,4 @@
-package access
+package accounts
 
 const (
 	// nameBytesMax bounds names of users, virtual hosts, tags, exchanges and parameters. A virtual host and an

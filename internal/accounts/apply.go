@@ -1,4 +1,4 @@
-package access
+package accounts
 
 // Apply folds one fact made earlier or elsewhere. It cannot fail: an expression that no longer compiles permits
 // nothing. It keeps the fact's slices, which must not change afterwards.

@@ -1,4 +1,4 @@
-package access
+package accounts
 
 // FactKind says what became true. The numbers are stored and never reused; a fact that needs other fields gets a
 // new number.

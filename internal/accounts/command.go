@@ -1,4 +1,4 @@
-package access
+package accounts
 
 // CommandKind says what a Command asks for.
 type CommandKind uint8

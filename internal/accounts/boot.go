@@ -1,4 +1,4 @@
-package access
+package accounts
 
 // Defaults is what a node begins with when its log is empty.
 type Defaults struct {

@@ -11,7 +11,7 @@ func TestPolicyCommandOnWindows(t *testing.T) {
 	t.Parallel()
 	c := &command.Call{Program: "rabbitmqctl", Windows: true, Command: command.Command{Name: "set_policy"}}
 	got := policyCommand(c, "DLX", ".*", `{"dead-letter-exchange":"my-dlx"}`)
-	if want := `rabbitmqctl set_policy DLX ".*" "{""dead-letter-exchange"":""my-dlx""}"`; got != want {
+	if want := `rabbitmqctl set_policy DLX ".*" "{\"dead-letter-exchange\":\"my-dlx\"}"`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -37,10 +37,7 @@ func (r *runner) stepBatch(p *request) {
 		p.drop()
 		return
 	}
-	if s.account == nil {
-		r.rota.enter(s)
-	}
-	if over := r.rota.isOver(s.account); !over {
+	if over := r.rota.isOver(r.rota.accountOf(s)); !over {
 		r.grant(s)
 	} else if !s.queued {
 		r.rota.add(s)

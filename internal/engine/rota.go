@@ -11,13 +11,14 @@ import (
 // somebody else has sent at once. A session that has used up its share waits in a queue, with what it has sent
 // and is not decided, and so do the sessions of a user who has used up the user's share. What comes of other
 // sessions goes first; each round of the runner continues with some sessions of the queue, for one share each.
-// Users take turns there, and then the sessions of each. Ticks take turns with the queue as a whole. The
-// commands of one session keep their order.
+// Users take turns there, and then the sessions of each: a session waits for the others of its user, not for all
+// that another user has. Ticks take turns with the queue as a whole. The commands of one session keep their order.
 //
 // Work is reckoned, not measured: the same commands take the same turns. 512 KiB of it are about 1 ms.
 const (
-	// roundWork is what the sessions together may make until each had its turn; the share of one is a part of
-	// it, but not more than shareMost and not less than shareLeast.
+	// roundWork is what the sessions together may make until each had its turn. Each user who has something to do has a
+	// part of it, and each session of that user a share of that, but not more than shareMost and not less than
+	// shareLeast.
 	roundWork  = 4 << 20
 	shareMost  = 512 << 10
 	shareLeast = 32 << 10
@@ -46,11 +47,9 @@ type rota struct {
 	waiting  []*account          // that have sessions in the queue, in order
 	queued   int                 // sessions in the queue
 	rounds   uint64
-	made     int    // work of all sessions in this round
-	pass     uint64 // counts how often all of the queue have had their turn
-	left     int    // of the queue, those whose turn in this pass is still to come
-	share    int    // of a session in a pass
-	owed     int    // work of the last tick that sessions have not matched yet
+	users    int // who have something to do in this round
+	made     int // work of all sessions in this round
+	owed     int // work of the last tick that sessions have not matched yet
 
 	behind atomic.Pointer[Session] // one of the queue; nil: nobody waits
 }
@@ -64,24 +63,46 @@ type account struct {
 
 	fresh, rest []*Session // in the queue: those that have made no work lately, and the others
 	restNext    bool       // the next turn is one of the rest
+
+	requests int    // that have come in this round
+	cameAt   uint64 // the round in which requests came last
+	pass     uint64 // counts how often all sessions of the user in the queue have had their turn
+	left     int    // of them, those whose turn in this pass is still to come
+	share    int    // of a session in a pass
+	passAt   uint64 // the round as of which the pass is
 }
 
-// begin begins a round in which so many requests have come.
-func (o *rota) begin(requests int) {
+// begin begins a round in which these requests have come.
+func (o *rota) begin(inbox []request) {
 	o.rounds++
 	o.made = 0
-	if o.left == 0 {
-		o.pass++
-		o.left = o.queued
+	o.users = len(o.waiting)
+	for i := range inbox {
+		if s := inbox[i].session; s != nil && !s.closed {
+			o.come(o.accountOf(s))
+		}
 	}
-	o.share = min(max(roundWork/max(o.queued+requests, 1), shareLeast), shareMost)
 }
 
-// enter gives a session the account of its user.
-func (o *rota) enter(s *Session) {
+// come counts a request of this round.
+func (o *rota) come(a *account) {
+	if a.cameAt != o.rounds {
+		a.requests, a.cameAt = 0, o.rounds
+		if !a.waits() {
+			o.users++
+		}
+	}
+	a.requests++
+}
+
+// accountOf is the account of a session's user.
+func (o *rota) accountOf(s *Session) *account {
+	if s.account != nil {
+		return s.account
+	}
 	a := o.accounts[s.info.User]
 	if a == nil {
-		a = &account{user: s.info.User, round: o.rounds}
+		a = &account{user: s.info.User, round: o.rounds, passAt: o.rounds - 1}
 		if o.accounts == nil {
 			o.accounts = map[string]*account{}
 		}
@@ -89,6 +110,7 @@ func (o *rota) enter(s *Session) {
 	}
 	a.sessions++
 	s.account = a
+	return a
 }
 
 // leave takes the account of a session that has ended.
@@ -111,7 +133,7 @@ func (o *rota) isOver(a *account) bool {
 // add puts a session into the queue.
 func (o *rota) add(s *Session) {
 	a := s.account
-	if len(a.fresh)+len(a.rest) == 0 {
+	if !a.waits() {
 		o.waiting = append(o.waiting, a)
 	}
 	if o.makeUp(s); s.spent == 0 {
@@ -123,38 +145,81 @@ func (o *rota) add(s *Session) {
 	o.queued++
 }
 
-// next takes the session out of the queue whose turn it is: of the first user who has not used up a share, or of the
-// first one.
+// next takes the session out of the queue whose turn it is; nil: nobody has a turn in this round.
 func (o *rota) next() *Session {
-	i := max(slices.IndexFunc(o.waiting, func(a *account) bool { return !o.isOver(a) }), 0)
+	i := o.first()
+	if i < 0 {
+		return nil
+	}
 	a := o.waiting[i]
 	o.waiting = slices.Delete(o.waiting, i, i+1)
 	from := a.list()
 	s := (*from)[0]
 	*from = slices.Delete(*from, 0, 1)
 	a.restNext = !a.restNext
-	if len(a.fresh)+len(a.rest) > 0 {
+	a.left--
+	if a.waits() {
 		o.waiting = append(o.waiting, a)
 	}
 	s.queued = false
 	o.queued--
-	o.left--
 	return s
 }
 
-// rests reports whether the queue has no turn in this round: something was decided in it, and all who wait have used up
-// their share of it. So a round has one costly command of a user, not two. Now and then the queue has a turn all the
-// same.
-func (o *rota) rests() bool {
-	return o.made > 0 && o.rounds%restRounds != 0 &&
-		!slices.ContainsFunc(o.waiting, func(a *account) bool { return !o.isOver(a) })
+// first is the place in the queue of the user whose turn it is: the first who has not used up a share, or the first
+// one; -1: nobody has a turn. If something was decided in this round, those who have used up their share have none, so
+// that a round has one costly command of a user, not two. Now and then they have one all the same.
+func (o *rota) first() int {
+	over := -1
+	for i, a := range o.waiting {
+		switch o.bring(a); {
+		case a.left == 0:
+		case !o.isOver(a):
+			return i
+		case over < 0:
+			over = i
+		}
+	}
+	if o.made > 0 && o.rounds%restRounds != 0 {
+		return -1
+	}
+	return over
+}
+
+// bring brings the pass of a user's sessions up to this round. When all that waited have had their turn the next one
+// begins, with the next round.
+func (o *rota) bring(a *account) {
+	rounds := o.rounds - a.passAt
+	if rounds == 0 {
+		return
+	}
+	a.passAt = o.rounds
+	n := a.queued()
+	switch {
+	case a.left > 0:
+	case n > 0:
+		a.left = n
+		a.pass++
+	default:
+		a.pass += rounds
+	}
+	if a.cameAt == o.rounds {
+		n += a.requests
+	}
+	a.share = min(max(roundWork/max(o.users, 1)/max(n, 1), shareLeast), shareMost)
 }
 
 // end forgets everybody: the vhost has stopped.
 func (o *rota) end() {
-	o.accounts, o.waiting, o.queued, o.left = nil, nil, 0, 0
+	o.accounts, o.waiting, o.queued = nil, nil, 0
 	o.behind.Store(nil)
 }
+
+// queued is how many sessions of a user are in the queue.
+func (a *account) queued() int { return len(a.fresh) + len(a.rest) }
+
+// waits reports whether a user is in the queue.
+func (a *account) waits() bool { return a.queued() > 0 }
 
 // list is where the next turn of an account that waits is taken from.
 func (a *account) list() *[]*Session {
@@ -164,8 +229,8 @@ func (a *account) list() *[]*Session {
 	return &a.fresh
 }
 
-// charge notes work of a session. Each pass makes up for one share of it: who has sent one very large command
-// misses turns.
+// charge notes work of a session. Each pass of its user's sessions makes up for one share of it: who has sent one very
+// large command misses turns.
 func (o *rota) charge(s *Session, work int) {
 	o.makeUp(s)
 	s.spent += work
@@ -180,7 +245,9 @@ func (o *rota) charge(s *Session, work int) {
 }
 
 func (o *rota) makeUp(s *Session) {
-	s.spent, s.pass = lessShares(s.spent, o.share, o.pass-s.pass), o.pass
+	a := s.account
+	o.bring(a)
+	s.spent, s.pass = lessShares(s.spent, a.share, a.pass-s.pass), a.pass
 }
 
 // lessShares is what is left of work after so many shares have made up for it.
@@ -194,7 +261,7 @@ func lessShares(work, share int, times uint64) int {
 // isSpent reports whether a session has used up its share.
 func (o *rota) isSpent(s *Session) bool {
 	o.makeUp(s)
-	return s.spent >= o.share
+	return s.spent >= s.account.share
 }
 
 // mayTick reports whether it is the ticks' turn.
@@ -214,8 +281,11 @@ func workOf(c *vhost.Command) int {
 // nextTurns goes on with the first sessions of the queue.
 func (r *runner) nextTurns() {
 	o := &r.rota
-	for before := o.made; o.left > 0 && o.made-before < turnsWork && !o.rests(); {
+	for before := o.made; o.made-before < turnsWork; {
 		s := o.next()
+		if s == nil {
+			break
+		}
 		if !s.closed {
 			r.grant(s)
 			r.goOn(s)

@@ -118,15 +118,20 @@ func bindCompares(b *client) {
 	b.post(vhost.Command{Kind: vhost.BindQueue, NoWait: true, Definition: &all})
 }
 
+// addUser adds a user who may do everything in the vhost.
+func addUser(t *testing.T, e *Engine, name string) {
+	t.Helper()
+	change(t, e, accounts.Command{Kind: accounts.PutUser, User: name},
+		accounts.Command{Kind: accounts.SetPermission, User: name, VHost: "/", Configure: ".*", Write: ".*", Read: ".*"})
+}
+
 // TestUsersTakeTurns says that a user can hold up all others with one costly message on each of many connections, or
 // with the ends of many connections.
 func TestUsersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, newDisk())
 		defer stop(t, e)
-		change(t, e, accounts.Command{Kind: accounts.PutUser, User: "u"},
-			accounts.Command{Kind: accounts.SetPermission, User: "u", VHost: "/", Configure: ".*",
-				Write: ".*", Read: ".*"})
+		addUser(t, e, "u")
 		one := attach(t, e, "")
 		one.post(declare("work"))
 		bindCompares(one)
@@ -227,6 +232,47 @@ func TestWhyABusyVHostIsLate(t *testing.T) {
 		a.take()
 		if why := e.WhyLate("/"); strings.Contains(why, "busy") {
 			t.Errorf("%q", why)
+		}
+	})
+}
+
+// TestUsersDoNotWaitForPasses says that what a user sends all the time waits until each of another user's sessions had
+// its turn.
+func TestUsersDoNotWaitForPasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := start(t, newDisk())
+		defer stop(t, e)
+		addUser(t, e, "u")
+		one := attach(t, e, "")
+		one.post(declare("work"))
+		bindCompares(one)
+		const sessions = 200
+		var heavy []*client
+		for range sessions {
+			heavy = append(heavy, attach(t, e, "u"))
+		}
+		release := hold(t, e)
+		for i, c := range heavy {
+			m := publish("", fmt.Sprint("heavy ", i))
+			m.Exchange = []byte("compares")
+			c.post(m)
+		}
+		for _, b := range flood("one", 4, 100) { // less than a round's share, more than a session's of so many
+			for i := range b {
+				b[i].Body = append(b[i].Body, make([]byte, 1000)...)
+			}
+			one.post(b...)
+		}
+		release()
+		synctest.Wait()
+		all := bodies(t, e, "work")
+		if len(all) != sessions+400 {
+			t.Fatalf("%d messages", len(all))
+		}
+		slices.Reverse(all)
+		after := slices.IndexFunc(all, func(body string) bool { return strings.HasPrefix(body, "one") })
+		if before := sessions - after; before > 20 {
+			t.Errorf("%d costly messages of another user went first", before)
 		}
 	})
 }

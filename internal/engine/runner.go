@@ -264,7 +264,7 @@ func (r *runner) step(inbox []request) (ticked bool) {
 	r.begin()
 	r.heedRoom()
 	r.withdraw()
-	r.rota.begin(len(inbox))
+	r.rota.begin(inbox)
 	for i := range inbox {
 		p := &inbox[i]
 		if p.look == nil {

@@ -42,7 +42,7 @@ type Session struct {
 	waiting    []request                    // for that, for its turn, or until the window has room: the first from its next command on
 	account    *account                     // of its user: see rota
 	queued     bool                         // waits for its turn
-	pass       uint64                       // of the rota, in which spent was reckoned,
+	pass       uint64                       // of its user's sessions, in which spent was reckoned,
 	spent      int                          // the work that it has made and not yet made up for
 	endsWithin int                          // work after which it ends, whatever waits; 0: it does not end yet
 

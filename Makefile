@@ -19,7 +19,7 @@ export SEEDS DISKS SOAK MUTANTS TRIALS
 export FUZZ = $(TIME)
 
 .PHONY: help build deb image deps test lint unit race sim mutants conformance kill packages interop interop-suites browser \
-	soak fullsim fuzz crashtest fulldisk conformance-rabbitmq conformance-rabbitmq4 bench stalls crowd clean
+	soak fullsim fuzz crashtest fulldisk conformance-rabbitmq conformance-rabbitmq4 bench bench-compare stalls crowd clean
 
 help:
 	@echo 'make build       build/bartleby, one static binary'
@@ -30,6 +30,7 @@ help:
 	@echo 'make NAME        one suite or long run:'
 	@go run ./scripts/suites -list | sed 's/^/  /'
 	@echo 'make bench       compares Bartleby with rabbitmq-server; bench/README.md has the figures'
+	@echo 'make bench-compare BASE=REVISION   compares the working tree with another revision, in alternate runs'
 	@echo 'make stalls      latency of a message during purges, deletions and commits; fails above 30 ms'
 	@echo 'make crowd       memory of 100,000 queues and of clients that do not read; fails above 3 KiB per queue or 640 MiB'
 	@echo 'make clean       removes build/'
@@ -60,6 +61,9 @@ lint unit race sim mutants conformance kill packages interop interop-suites brow
 
 bench: build
 	bench/run.sh build/bartleby
+
+bench-compare:
+	bench/compare.sh "$(BASE)"
 
 stalls crowd: build
 	bench/$@.sh build/bartleby

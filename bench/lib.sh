@@ -43,11 +43,11 @@ stop() {
 }
 
 # perf REPORT ARGUMENT…  measures, and leaves the report in that file. A run whose books do not balance is an error; its
-# report is shown all the same.
+# report is shown all the same. The load comes from $generator, if that is set.
 perf() {
 	report=$1
 	shift
-	if ! "$binary" perf "$@" -json >"$report"; then
+	if ! "${generator:-$binary}" perf "$@" -json >"$report"; then
 		cat "$report" >&2
 		failed=1
 	fi
@@ -64,11 +64,13 @@ prepare() {
 }
 
 # flags prints what `bartleby perf` is called with for a work of $works, those of WORKS or all; $duration is how long some last.
-works=${WORKS:-16b 1k persistent dead-letter latency latency-persistent expire expire-window backlog}
+works=${WORKS:-16b 16b-push 1k 1k-push persistent dead-letter latency latency-persistent expire expire-window backlog connect}
 flags() {
 	case $1 in
 	16b) echo throughput -duration "$duration" -size 16 -ack auto ;;
+	16b-push) echo throughput -duration "$duration" -size 16 -ack auto -backlog-max -1 ;;
 	1k) echo throughput -duration "$duration" -size 1024 -ack 100 ;;
+	1k-push) echo throughput -duration "$duration" -size 1024 -ack 100 -backlog-max -1 ;;
 	persistent) echo throughput -duration "$duration" -size 1024 -persistent -confirms 1000 -ack 100 ;;
 	dead-letter) echo dead-letter -duration "$duration" -size 1024 -reject 100 -ack 100 ;;
 	latency) echo latency -duration "$duration" -rate 5000 -size 128 -ack auto ;;
@@ -76,6 +78,7 @@ flags() {
 	expire) echo expire -count 100000 -size 128 -ttl 10s ;;
 	expire-window) echo expire -count 50000 -size 128 -ttl 5s -window 10s ;;
 	backlog) echo backlog -count 300000 -size 1024 ;;
+	connect) echo connect -duration "$duration" ;;
 	*)
 		echo "$me: no work is called $1" >&2
 		return 1

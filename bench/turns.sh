@@ -2,7 +2,8 @@
 # Compares two builds of Bartleby in alternate runs on this machine: the effect of a change.
 #
 #   BASE=FILE turns.sh BINARY   runs every workload of the table in README.md alternately with BASE and BINARY, stores the
-#                               reports as JSON under build/turns, and prints the figures of BINARY divided by those of BASE
+#                               reports as JSON under build/turns, and prints the figures of BINARY divided by those of
+#                               BASE, with the least and the largest ratio of two runs. BINARY makes the load of both
 #
 # DURATION (3s): measured time of a workload with a duration. RUNS (5): how often each runs; the table shows medians.
 # WORKS selects workloads, by the names in lib.sh.
@@ -19,6 +20,7 @@ serve=
 . "$root/bench/lib.sh"
 base=$(CDPATH= cd -- "$(dirname -- "${BASE:?is the binary to compare with}")" && pwd)/$(basename -- "$BASE")
 new=$binary
+generator=$new
 
 trap stop EXIT
 trap 'exit 130' INT TERM

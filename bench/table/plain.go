@@ -9,7 +9,9 @@ import (
 // plain are the works of bench/run.sh.
 var plain = []work{
 	{"16b", "16 B, transient, auto-ack, 1 publisher, 1 consumer", "≥ 1.2 M msg/s, ≤ 0.8 CPU-s/M", rate},
+	{"16b-push", "16 B, transient, auto-ack, publishers do not wait for consumers", "≥ 2 M msg/s, ≤ 0.55 CPU-s/M", pushed},
 	{"1k", "1 KiB, transient, acks by 100", "≥ 450 k msg/s, ≤ 2.2 CPU-s/M", rate},
+	{"1k-push", "1 KiB, transient, acks by 100, publishers do not wait for consumers", "≥ 750 k msg/s, ≤ 1.7 CPU-s/M", pushed},
 	{"persistent", "1 KiB, persistent, confirms (1,000 outstanding), acks by 100", "≥ 220 k msg/s, ≤ 4 CPU-s/M, confirm p99 ≤ 8 ms", confirmed},
 	{"dead-letter", "reject → DLX → DLQ → consumed, 1 KiB", "≥ 200 k msg/s, ≤ 5 CPU-s/M", rate},
 	{"latency", "latency at 5 k/s, 128 B, transient", "p50 ≤ 0.13, p99 ≤ 0.35 ms, ≤ 70 CPU-s/M", latency},
@@ -17,6 +19,7 @@ var plain = []work{
 	{"expire", "100,000 messages expire at one instant: lateness in the DLQ", "–", lateness},
 	{"expire-window", "50,000 messages expire at random within 10 s: lateness in the DLQ", "–", lateness},
 	{"backlog", "backlog of 300,000 times 1 KiB, transient, confirms", "–", backlog},
+	{"connect", "connect, open a channel, close; 64 clients", "≥ 8,000/s, ≤ 0.11 CPU-s per thousand", connects},
 }
 
 func rate(reports []perf.Report) string {
@@ -26,6 +29,23 @@ func rate(reports []perf.Report) string {
 		text = fmt.Sprintf("%.2f M msg/s", perSecond/1e6)
 	}
 	return text + ", " + cpu(reports, "%.2f")
+}
+
+// pushed is rate, and how fast the publishers were.
+func pushed(reports []perf.Report) string {
+	perSecond := median(reports, func(r perf.Report) float64 { return r.Spans[0].PublishRate })
+	return fmt.Sprintf("%s, published %.1f k/s", rate(reports), perSecond/1e3)
+}
+
+func connects(reports []perf.Report) string {
+	shown := func(name string) float64 {
+		return median(reports, func(r perf.Report) float64 {
+			value, _ := r.Figure(name)
+			return value
+		})
+	}
+	return fmt.Sprintf("%.0f/s, p99 %.2f ms, %.3f CPU-s per thousand",
+		shown(perf.FigureConnections), shown(perf.FigureConnectionP99), shown(perf.FigureConnectionCPU))
 }
 
 func confirmed(reports []perf.Report) string {

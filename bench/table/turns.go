@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/perf"
 )
@@ -11,13 +12,14 @@ var ratios = []struct {
 	title string
 	of    func(perf.Report) float64
 }{
-	{"published/s", func(r perf.Report) float64 { return r.Spans[0].PublishRate }},
-	{"consumed/s", func(r perf.Report) float64 { return r.Spans[len(r.Spans)-1].ConsumeRate }},
+	{"published/s", func(r perf.Report) float64 { return firstSpan(r).PublishRate }},
+	{"consumed/s", func(r perf.Report) float64 { return lastSpan(r).ConsumeRate }},
+	{"connections/s", figure(perf.FigureConnections)},
 	{"CPU", func(r perf.Report) float64 {
-		if r.Spans[0].BrokerCPU == nil {
-			return 0
+		if cpu := firstSpan(r).BrokerCPU; cpu != nil {
+			return *cpu
 		}
-		return *r.Spans[0].BrokerCPU
+		return figure(perf.FigureConnectionCPU)(r)
 	}},
 	{"confirm p99", func(r perf.Report) float64 { return p99(r.Confirm) }},
 	{"latency p50", func(r perf.Report) float64 { return p50(r.Latency) }},
@@ -25,7 +27,29 @@ var ratios = []struct {
 	{"lateness p99", func(r perf.Report) float64 { return p99(r.Lateness) }},
 }
 
-// printTurns prints how the medians of the reports of "new" relate to those of "base".
+func firstSpan(r perf.Report) perf.Span {
+	if len(r.Spans) == 0 {
+		return perf.Span{}
+	}
+	return r.Spans[0]
+}
+
+func lastSpan(r perf.Report) perf.Span {
+	if len(r.Spans) == 0 {
+		return perf.Span{}
+	}
+	return r.Spans[len(r.Spans)-1]
+}
+
+func figure(name string) func(perf.Report) float64 {
+	return func(r perf.Report) float64 {
+		value, _ := r.Figure(name)
+		return value
+	}
+}
+
+// printTurns prints how the medians of the reports of "new" relate to those of "base", and between which values the
+// ratios of the runs lie. Run n of the one is compared with run n of the other: they ran one after the other.
 func printTurns(dir string) error {
 	fmt.Print("| work |")
 	for _, ratio := range ratios {
@@ -48,19 +72,29 @@ func printTurns(dir string) error {
 		if failed+alsoFailed > 0 {
 			return fmt.Errorf("%s: %d runs failed", w.name, failed+alsoFailed)
 		}
-		if len(base) == 0 || len(changed) == 0 {
+		if len(base) == 0 || len(base) != len(changed) {
 			continue
 		}
 		fmt.Printf("| %s |", w.about)
 		for _, ratio := range ratios {
-			before, after := median(base, ratio.of), median(changed, ratio.of)
-			if before == 0 || after == 0 {
-				fmt.Print(" |")
-				continue
-			}
-			fmt.Printf(" %.2f (%.4g) |", after/before, after)
+			fmt.Print(compared(base, changed, ratio.of))
 		}
 		fmt.Println()
 	}
 	return nil
+}
+
+// compared is a cell: the ratio of the medians, the least and the largest ratio of two runs, the new median.
+func compared(base, changed []perf.Report, of func(perf.Report) float64) string {
+	before, after := median(base, of), median(changed, of)
+	if before == 0 || after == 0 {
+		return " |"
+	}
+	var each []float64
+	for i := range base {
+		if one := of(base[i]); one > 0 {
+			each = append(each, of(changed[i])/one)
+		}
+	}
+	return fmt.Sprintf(" %.2f, %.2f to %.2f (%.4g) |", after/before, slices.Min(each), slices.Max(each), after)
 }

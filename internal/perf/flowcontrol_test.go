@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"runtime/pprof"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -127,5 +128,14 @@ func TestPaceKeepsItsSchedule(t *testing.T) {
 	stop.Store(true)
 	if n, _ := newPace(1, 0, int64(time.Hour)).next(&stop); n != 0 {
 		t.Error("a stopped pace goes on")
+	}
+}
+
+func TestManyPacedPublishersShareThreads(t *testing.T) {
+	// If this fails, a run with 10,000 publishers ends because the process has too many threads.
+	before := pprof.Lookup("threadcreate").Count()
+	code, r := runMain(t, startFake(t), "30s", "latency", "-publishers", "400", "-count", "1200", "-rate", "4000")
+	if made := pprof.Lookup("threadcreate").Count() - before; code != exitDone || r.Books.Received != 1200 || made >= threadsMax {
+		t.Errorf("exit code %d, %+v, %d threads", code, r.Books, made)
 	}
 }

@@ -49,7 +49,7 @@ func idle(ctx context.Context, o *options) (*Report, error) {
 	}
 	began := now()
 	for range o.connections {
-		l, err := connect(ctx, o.target)
+		l, err := connect(ctx, o.target, make([]byte, readBytes))
 		if err != nil {
 			return nil, err
 		}

@@ -50,7 +50,12 @@ type link struct {
 
 // dial connects, logs in and opens the channel.
 func dial(ctx context.Context, to target) (*link, error) {
-	l, err := connect(ctx, to)
+	return dialInto(ctx, to, make([]byte, readBytes))
+}
+
+// dialInto is dial with a read buffer of readBytes, which the link has until it is closed.
+func dialInto(ctx context.Context, to target, in []byte) (*link, error) {
+	l, err := connect(ctx, to, in)
 	if err != nil {
 		return nil, err
 	}
@@ -61,14 +66,14 @@ func dial(ctx context.Context, to target) (*link, error) {
 	return l, nil
 }
 
-// connect connects and logs in.
-func connect(ctx context.Context, to target) (*link, error) {
+// connect connects and logs in; in is the link's read buffer, of readBytes.
+func connect(ctx context.Context, to target, in []byte) (*link, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", to.address)
 	if err != nil {
 		return nil, err
 	}
-	l, err := newLink(conn, to)
+	l, err := newLink(conn, to, in)
 	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("%s: %w", to.address, err)
@@ -87,8 +92,8 @@ var introduction = amqp.Table{
 }
 
 // newLink shakes hands over conn, which it then owns unless it fails.
-func newLink(conn net.Conn, to target) (*link, error) {
-	l := &link{conn: conn, in: make([]byte, readBytes)}
+func newLink(conn net.Conn, to target, in []byte) (*link, error) {
+	l := &link{conn: conn, in: in}
 	conn.SetDeadline(time.Now().Add(replyTimeout))
 	defer conn.SetDeadline(time.Time{})
 	if err := l.send([]byte(wire.ProtocolHeader)); err != nil {

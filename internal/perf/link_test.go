@@ -71,7 +71,7 @@ func scripted(t *testing.T, frameMax uint32, play func(s *script)) *link {
 		client.Close()
 		<-done
 	})
-	l, err := newLink(client, you)
+	l, err := newLink(client, you, make([]byte, readBytes))
 	if err == nil {
 		err = l.open()
 	}

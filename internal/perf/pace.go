@@ -15,6 +15,10 @@ const (
 
 	// napMax is how long a pace sleeps before it looks whether it shall stop.
 	napMax = 50 * time.Millisecond
+
+	// threadsMax is how many paced publishers have a thread each: its sleeps are exact. More of them share the runtime's
+	// timers, which are exact to a millisecond; a process may not have 10,000 threads.
+	threadsMax = 256
 )
 
 // pace says when how many messages are due: a fixed schedule that a late sender catches up with, so that the wait
@@ -24,6 +28,7 @@ type pace struct {
 	period  int64   // ns from tick to tick
 	start   int64
 	tick    int64 // the next one
+	thread  bool  // the goroutine that uses it has a thread of its own
 	late    *hdrhistogram.Histogram
 }
 
@@ -45,7 +50,12 @@ func (p *pace) next(stop *atomic.Bool) (n int, at int64) {
 		p.tick++
 	}
 	for wait := at - now(); wait > 0 && !stop.Load(); wait = at - now() {
-		pause(min(time.Duration(wait), napMax))
+		nap := min(time.Duration(wait), napMax)
+		if p.thread {
+			pause(nap)
+		} else {
+			time.Sleep(nap)
+		}
 	}
 	return n, at
 }

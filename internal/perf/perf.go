@@ -50,6 +50,8 @@ func scenarios() []scenario {
 			about: "Starts its own Bartleby, fills queues, kills and stops it, and measures the time from exec to the first delivery."},
 		{name: "declare", run: declarations, flags: []group{remote, declaring},
 			about: "Declares and deletes durable queues."},
+		{name: "connect", run: connections, flags: []group{remote, connecting},
+			about: "Connects, opens a channel and closes the connection, again and again."},
 		{name: "idle", run: idle, flags: []group{remote, idling},
 			about: "Opens idle connections and measures their memory use."},
 		{name: "disk", run: disk, flags: []group{disks},

@@ -40,7 +40,7 @@ func newPublisher(l *link, outstanding int) (*publisher, error) {
 
 // publish sends until the count is reached or halt is called.
 func (p *publisher) publish() error {
-	if p.pace != nil {
+	if p.pace != nil && p.pace.thread {
 		runtime.LockOSThread() // its timer slack is this thread's
 		defer runtime.UnlockOSThread()
 		sharpen()

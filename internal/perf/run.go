@@ -206,6 +206,7 @@ func (r *run) startPublishers(publishers []*publisher, rate float64) <-chan stru
 			// They take turns instead of sending at the same instant.
 			n := len(publishers)
 			p.pace = newPace(rate/float64(n), r.o.tick, begin)
+			p.pace.thread = n <= threadsMax
 			p.pace.start += p.pace.period * int64(i) / int64(n)
 		}
 		r.spawn(&r.receiving, p.receive)

@@ -166,6 +166,10 @@ func TestDeclareAndIdle(t *testing.T) {
 	if pairs, ok := r.Figure(figurePairs); code != exitDone || !ok || pairs <= 0 {
 		t.Errorf("exit code %d, %v pairs a second", code, pairs)
 	}
+	code, r = runMain(t, startFake(t), "", "connect", "-connections", "3", "-duration", "100ms")
+	if rate, ok := r.Figure(FigureConnections); code != exitDone || !ok || rate <= 0 || r.Broker == "" {
+		t.Errorf("exit code %d, %v connections a second to %q", code, rate, r.Broker)
+	}
 	self := strconv.Itoa(os.Getpid())
 	for _, channels := range []string{"0", "1"} {
 		code, r = runMain(t, startFake(t), "", "idle", "-connections", "20", "-channels", channels, "-pid", self, "-calm", "1ms",

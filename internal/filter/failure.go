@@ -2,6 +2,7 @@ package filter
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
@@ -16,6 +17,12 @@ type Failure struct {
 	Queue         string // in which it was, "" likewise
 	At            int64  // ms since the Unix epoch: when it failed, or else when it was published as it is; 0: unknown
 	Redrives      int64  // how often it was sent back before, by x-redrive-count that its client has kept
+
+	// What the header x-death tells, which a client has copied from the delivery.
+	Deaths      int64  // their number, 0 if there is no such header
+	FirstReason string // "" if it does not tell
+	LastQueue   string // likewise
+	Copied      bool   // no other header tells of a failure
 }
 
 // Back is the exchange and the routing key that lead to where the message came from; ok is false if nothing is told of
@@ -43,76 +50,98 @@ func failed(name []byte) bool {
 }
 
 // TellsOfFailure reports whether headers are those of a message that a client has published because it could not handle
-// it: an encoded table, which begins with its length. It allocates nothing.
-func TellsOfFailure(headers []byte) bool {
-	if len(headers) < 4 {
-		return false
-	}
-	for rest := headers[4:]; len(rest) > 0; {
-		name, _, after, ok := cutNamed(rest)
+// it: an encoded table, which begins with its length. died lists the queues in an x-death header, which the client has
+// copied. Where there is none it allocates nothing.
+func TellsOfFailure(headers []byte) (tells bool, died []string) {
+	for rest := fieldsOf(headers); len(rest) > 0; {
+		name, v, after, ok := cutNamed(rest)
 		if !ok {
-			return false
+			break
 		}
 		var room [64]byte
-		if len(name) >= len("capexception") && failed(squeezed(room[:0], name)) {
-			return true
+		switch {
+		case string(name) == deathsHeader:
+			died = queuesOfDeaths(v)
+		case len(name) >= len("capexception"):
+			tells = tells || failed(squeezed(room[:0], name))
 		}
 		rest = after
 	}
-	return false
+	return tells, died
 }
+
+// fieldsOf is an encoded table without its length.
+func fieldsOf(table []byte) []byte { return table[min(len(table), 4):] }
 
 // FailureOf reads what properties tell of a failure; ok is false if they tell of none.
 func FailureOf(properties []byte) (f Failure, ok bool) {
+	died := int64(0)
 	r := readProperties(properties)
 	for {
 		switch flag, v := r.take(); flag {
 		case amqp.FlagHeaders:
-			ok = f.read(v)
+			died, ok = f.read(v)
 		case 0:
-			if f.At == 0 {
-				f.At = r.timestamp * 1000
-			}
+			f.At = cmp.Or(f.At, r.timestamp*1000, died*1000)
 			return f, ok
 		}
 	}
 }
 
-// read reads the fields of headers, and reports whether they tell of a failure.
-func (f *Failure) read(fields []byte) (ok bool) {
+// read reads the fields of headers, and reports whether they tell of a failure; died is when x-death says that the
+// message died last, in seconds.
+func (f *Failure) read(fields []byte) (died int64, ok bool) {
+	var first origin // by the headers x-first-death-…
+	var history value
 	for rest := fields; len(rest) > 0; {
 		name, v, after, whole := cutNamed(rest)
 		if !whole {
 			break
 		}
 		rest = after
+		if string(name) == deathsHeader {
+			history = v
+			continue
+		}
 		var room [64]byte
 		name = squeezed(room[:0], name)
 		ok = ok || failed(name)
 		if n, is := v.real(); is && string(name) == "xredrivecount" {
 			f.Redrives = n.n
 		}
-		if v.kind != amqp.KindString && v.kind != amqp.KindBinary || len(v.data) > amqp.ShortStringMax {
-			continue
+		if text := v.short(); text != nil {
+			f.take(name, text, &first)
 		}
-		switch text := string(v.data); string(name) {
-		case "xoriginalexchange":
-			f.Exchange = text
-		case "xoriginalroutingkey":
-			f.Key = text
-		case "nservicebusfailedq", "rbs2sourcequeue":
-			f.Queue = text
-		case "mtfaultinputaddress": // an address such as rabbitmq://host/virtual-host/queue?durable=true
-			v.data, _, _ = bytes.Cut(v.data, []byte{'?'})
-			f.Queue = string(v.data[bytes.LastIndexByte(v.data, '/')+1:])
-		case "nservicebustimeoffailure", "mtfaulttimestamp": // to the second, in UTC, with T or a blank in between
-			if len(text) >= len("2006-01-02T15:04:05") {
-				c := clockReader{rest: text[:10] + "T" + text[11:19]}
-				if s, err := c.read(); err == nil {
-					f.At = s.min
-				}
+	}
+	if hasDeaths(history) {
+		died = f.copied(history, first)
+		f.Copied, ok = !ok, true
+	}
+	return died, ok
+}
+
+// take reads a header that has a text.
+func (f *Failure) take(name, data []byte, first *origin) {
+	switch text := string(data); string(name) {
+	case "xoriginalexchange":
+		f.Exchange = text
+	case "xoriginalroutingkey":
+		f.Key = text
+	case "xfirstdeathqueue":
+		first.queue = data
+	case "xfirstdeathreason":
+		first.reason = data
+	case "nservicebusfailedq", "rbs2sourcequeue":
+		f.Queue = text
+	case "mtfaultinputaddress": // an address such as rabbitmq://host/virtual-host/queue?durable=true
+		data, _, _ = bytes.Cut(data, []byte{'?'})
+		f.Queue = string(data[bytes.LastIndexByte(data, '/')+1:])
+	case "nservicebustimeoffailure", "mtfaulttimestamp": // to the second, in UTC, with T or a blank in between
+		if len(text) >= len("2006-01-02T15:04:05") {
+			c := clockReader{rest: text[:10] + "T" + text[11:19]}
+			if s, err := c.read(); err == nil {
+				f.At = s.min
 			}
 		}
 	}
-	return ok
 }

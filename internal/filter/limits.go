@@ -24,4 +24,8 @@ const (
 	valueMax = 512
 	// amountMax bounds numbers, sizes in bytes and ages in ms, so that no sum of two overflows.
 	amountMax = 1 << 61
+	// deathsMax is how many entries of an x-death header are read, of the newest deaths, and deathCountMax bounds
+	// the count of one, so that no sum of them overflows.
+	deathsMax     = 64
+	deathCountMax = 1 << 40
 )

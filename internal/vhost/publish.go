@@ -23,6 +23,7 @@ type message struct {
 	resent         bool // and that it was sent back before
 	prioritized    bool // it has the priority property
 	priority       uint8
+	diedIn         []string // queues in an x-death that a client has copied
 	ttl            int64 // from the expiration property, -1 if none; a letter has none
 
 	delay          int64            // ms for which a delayed exchange keeps it
@@ -127,7 +128,7 @@ func (s *step) checkPublish(p *publication) *amqp.Error {
 		if err := m.askTime(&s.Stamp, scan.Headers); err != nil {
 			return err
 		}
-		if m.reportsFailure = filter.TellsOfFailure(scan.Headers); m.reportsFailure {
+		if m.readFailure(scan.Headers); m.reportsFailure || m.diedIn != nil {
 			_, m.resent, _ = amqp.LookupField(scan.Headers, "x-redrive-count")
 		}
 	}
@@ -421,7 +422,7 @@ func (s *step) enqueue(q *queueState, m *message) (durable bool) {
 		Index: ref.Index, Offset: ref.Offset, Size: ref.Size,
 		BodyBytes: uint32(len(m.content.Body)), Priority: priority, ExpireAt: s.deadlineOf(q, m),
 	}
-	s.flag(q, &f.Entry, ref, durable, m.reportsFailure)
+	s.flag(q, &f.Entry, ref, durable, m.reportsFailureIn(q))
 	if m.until > s.From {
 		f.At = m.until
 	}
@@ -440,6 +441,17 @@ func (s *step) enqueue(q *queueState, m *message) (durable bool) {
 		q.counters().Written++
 	}
 	return durable
+}
+
+// readFailure notes what the headers of a publish tell of a failure.
+func (m *message) readFailure(headers []byte) {
+	m.reportsFailure, m.diedIn = filter.TellsOfFailure(headers)
+}
+
+// reportsFailureIn reports whether m is a dead letter in q because of what its headers tell. One that a client has
+// published again where it had died is not: it is to be tried once more.
+func (m *message) reportsFailureIn(q *queueState) bool {
+	return m.reportsFailure || m.diedIn != nil && !slices.Contains(m.diedIn, q.object.Name)
 }
 
 // flag sets what the flags of a new entry of q say of its record, which is at ref.

@@ -1,6 +1,8 @@
 package vhost
 
 import (
+	"cmp"
+
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/queue"
@@ -239,8 +241,8 @@ func (x *Seen) ForFilter(needs filter.Need) filter.Message {
 // siftFailure tells a filter where a message came from that a client has published where failures go.
 func (x *Seen) siftFailure(m *filter.Message) {
 	f := x.Failure()
-	m.Reason, m.FirstReason = filter.Republished, filter.Republished
-	m.Source, m.At, m.Redrives = f.Queue, f.At, f.Redrives
+	m.Reason, m.FirstReason = filter.Republished, cmp.Or(f.FirstReason, filter.Republished)
+	m.Source, m.LastQueue, m.At, m.Redrives, m.Count = f.Queue, f.LastQueue, f.At, f.Redrives, f.Deaths
 	if exchange, key, ok := f.Back(); ok {
 		m.Exchange, m.Keys = exchange, []string{key}
 	}

@@ -121,12 +121,13 @@ func skipReasonOf(c fact.Cause) SkipReason {
 }
 
 // failure is what the headers tell of a message that a client has published where failures go: it was somewhere else
-// before.
+// before. An x-death that a client has copied tells less than deaths that the broker knows of.
 func (m *message) failure() (f filter.Failure, told bool) {
 	if m.scan().Headers == nil {
 		return f, false
 	}
-	return filter.FailureOf(m.content.Properties)
+	f, told = filter.FailureOf(m.content.Properties)
+	return f, told && !(f.Copied && m.history != nil && len(m.history.Deaths) > 0)
 }
 
 // past is the history of a message, which it may not have had before.

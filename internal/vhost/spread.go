@@ -91,6 +91,9 @@ func (s *step) resumeSpread(id uint64, step *txStep) (more bool) {
 func (s *step) readStaged(record storage.Ref) message {
 	m := s.readBack(record, storage.Ref{}, true)
 	m.applyExpiration(&s.Stamp)
+	if headers := m.scan().Headers; headers != nil {
+		m.readFailure(headers)
+	}
 	return m
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
-	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/storage"
@@ -264,7 +263,7 @@ func (s *step) publishStaged(record storage.Ref) {
 		if m.askTime(&s.Stamp, scan.Headers) != nil {
 			return
 		}
-		m.reportsFailure = filter.TellsOfFailure(scan.Headers)
+		m.readFailure(scan.Headers)
 	}
 	x := s.topo.Exchange(string(m.content.Exchange))
 	if x == nil || x.Internal {

@@ -103,6 +103,9 @@ func Errorf(code uint16, format string, args ...any) *Error {
 // Error returns code and reply text.
 func (e *Error) Error() string { return fmt.Sprintf("%d %s", e.Code, e.Text) }
 
+// Reason returns the reply text without the name of its code.
+func (e *Error) Reason() string { return strings.TrimPrefix(e.Text, CodeName(e.Code)+" - ") }
+
 // ClosesConnection reports whether the refusal ends the connection; otherwise it ends the channel, unless there is
 // none: on channel 0 every error ends the connection.
 // Source: RabbitMQ, errors.

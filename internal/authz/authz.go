@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/accounts"
+	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
 // A Principal is who asks for something.
@@ -40,14 +41,21 @@ func Named(user string) Principal {
 func (p *Principal) Expired(now time.Time) bool { return !p.Until.IsZero() && !now.Before(p.Until) }
 
 // Denied says why something is denied.
-type Denied struct{ Reason string }
+type Denied struct {
+	Reason string
+	amqp   *amqp.Error // the same in the words of AMQP; nil: they are the reason
+}
 
 // Error implements error.
 func (d *Denied) Error() string { return d.Reason }
 
-func deny(format string, args ...any) error { return &Denied{fmt.Sprintf(format, args...)} }
+func deny(format string, args ...any) error { return &Denied{Reason: fmt.Sprintf(format, args...)} }
 
-var errRefused = &Denied{"Access refused."}
+// refuse is the denial of what AMQP refuses with this answer.
+func refuse(r *amqp.Error) error { return &Denied{Refused(r), r} }
+
+// Refused is the reason of a refusal in the HTTP API: it names the permission or the tag that is missing.
+func Refused(r *amqp.Error) string { return "Access refused: " + r.Reason() }
 
 // Rights are what one principal may do, by one view. They are immutable, and hold as long as the view is the newest.
 type Rights struct {
@@ -219,19 +227,29 @@ func (r *Rights) Configure(vhost, name string) bool {
 	return r.allowed(vhost, accounts.Configure, name)
 }
 
-// NeedFor denies whoever lacks a permission on a queue or an exchange.
-func (r *Rights) NeedFor(op accounts.Operation, vhost, name string) error {
-	if !r.allowed(vhost, op, name) {
-		return errRefused
+// NeedQueue denies whoever lacks a permission on a queue.
+func (r *Rights) NeedQueue(op accounts.Operation, vhost, queue string) error {
+	if !r.allowed(vhost, op, queue) {
+		return refuse(accounts.RefuseQueue(op, queue, vhost, r.who.User))
 	}
 	return nil
 }
 
-// NeedRead is NeedFor reading.
-func (r *Rights) NeedRead(vhost, name string) error { return r.NeedFor(accounts.Read, vhost, name) }
+// NeedExchange denies whoever lacks a permission on an exchange.
+func (r *Rights) NeedExchange(op accounts.Operation, vhost, exchange string) error {
+	if !r.allowed(vhost, op, exchange) {
+		return refuse(accounts.RefuseExchange(op, exchange, vhost, r.who.User))
+	}
+	return nil
+}
 
-// NeedWrite is NeedFor writing.
-func (r *Rights) NeedWrite(vhost, name string) error { return r.NeedFor(accounts.Write, vhost, name) }
+// NeedRead denies whoever may not read a queue.
+func (r *Rights) NeedRead(vhost, queue string) error { return r.NeedQueue(accounts.Read, vhost, queue) }
+
+// NeedWrite denies whoever may not write to an exchange. To publish asks for more, see Publish.
+func (r *Rights) NeedWrite(vhost, exchange string) error {
+	return r.NeedExchange(accounts.Write, vhost, exchange)
+}
 
 // Publish decides whether the principal may publish to an exchange, with all of the keys. On a topic exchange the topic
 // permissions are asked for as well: this is the one place with that rule. Source: RabbitMQ
@@ -245,17 +263,23 @@ func (r *Rights) PublishTo(vhost, exchange string, topic bool, keys ...string) e
 	if err := r.NeedWrite(vhost, exchange); err != nil {
 		return err
 	}
-	if topic && !r.topics(vhost, exchange, accounts.Write, keys...) {
-		return errRefused
+	if !topic || r.who.Local {
+		return nil
+	}
+	for _, key := range keys {
+		if err := r.topic(vhost, exchange, accounts.Write, key); err != nil {
+			return refuse(err)
+		}
 	}
 	return nil
 }
 
-// topics asks for keys on a topic exchange.
-func (r *Rights) topics(vhost, exchange string, op accounts.Operation, keys ...string) bool {
-	return r.who.Local || !slices.ContainsFunc(keys, func(key string) bool {
-		return !r.view.TopicAllowed(r.who.User, vhost, exchange, op, key)
-	})
+// topic refuses a key on a topic exchange to whoever may not use it.
+func (r *Rights) topic(vhost, exchange string, op accounts.Operation, key string) *amqp.Error {
+	if r.view.TopicAllowed(r.who.User, vhost, exchange, op, key) {
+		return nil
+	}
+	return accounts.RefuseTopic(op, key, exchange, vhost, r.who.User)
 }
 
 // byTopic reports whether what the principal may publish to an exchange, or bind, depends on the key.

@@ -174,6 +174,38 @@ func TestTheTopicRule(t *testing.T) {
 	}
 }
 
+// TestDenialsNameWhatIsMissing says that who is denied something is not told which permission or tag to ask for.
+func TestDenialsNameWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	m := &machine{topo: topology.New()}
+	r, strict := Of(view(t), Principal{User: "some"}, false), Of(view(t), Principal{User: "some"}, true)
+	discard := &vhost.JobSpec{Source: vhost.Where{Queue: "dead"}, Discard: true}
+	lost := vhost.Where{Lost: true}
+	job := &vhost.Job{ID: 7, JobSpec: vhost.JobSpec{Source: vhost.Where{Queue: "secret"}}}
+	for want, err := range map[string]error{
+		"Access refused: read access to queue 'q' in vhost '/' refused for user 'some'":               r.NeedRead("/", "q"),
+		"Access refused: write access to exchange 'amq.default' in vhost '/' refused for user 'some'": r.NeedWrite("/", ""),
+		"Access refused: write access to topic 'b' in exchange 't' in vhost '/' refused for user 'some'": r.PublishTo(
+			"/", "t", true, "a", "b"),
+		"Access refused: configure access to queue 'dead' in vhost '/' refused for user 'some'": r.BeginJob(m, "/", discard),
+		"Not policymaker user":    r.BeginJob(m, "/", &vhost.JobSpec{Source: lost}),
+		"Not office-redrive user": strict.BeginJob(m, "/", &vhost.JobSpec{}),
+		"Access refused: read access to the queue where the message died is missing": r.NeedLost(
+			"/", &fact.History{}, "", fact.Discarded),
+		"Access refused: read access to the source of redrive 7 is missing":                         r.NeedJob("/", job),
+		"Access refused: the tag monitoring, or read access to all queues in vhost '/', is missing": r.NoteOnContents("/"),
+	} {
+		if err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	resend := &vhost.Command{Kind: vhost.Resend, Edit: &vhost.Edit{Source: vhost.Where{Queue: "q"}}}
+	want := "ACCESS_REFUSED - read access to queue 'q' in vhost '/' refused for user 'some'"
+	if err := r.Command(m, "/", resend); err == nil || err.Text != want {
+		t.Errorf("over AMQP: %v, want %s", err, want)
+	}
+}
+
 // view has an administrator, a user with some rights, and one with none.
 func view(t *testing.T) *accounts.View {
 	t.Helper()

@@ -2,6 +2,7 @@ package authz
 
 import (
 	"crypto/rand"
+	"errors"
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/accounts"
@@ -94,6 +95,9 @@ func (q *question) plain(err error) *amqp.Error {
 	if err == nil {
 		return nil
 	}
+	if d := (*Denied)(nil); errors.As(err, &d) && d.amqp != nil {
+		return d.amqp
+	}
 	return amqp.AccessRefused("%v", err)
 }
 
@@ -117,8 +121,8 @@ func (q *question) topic(op accounts.Operation, exchange string, keys ...string)
 		return nil
 	}
 	for _, key := range keys {
-		if !q.topics(q.vhost, exchange, op, key) {
-			return accounts.RefuseTopic(op, key, exchange, q.vhost, q.who.User)
+		if err := q.Rights.topic(q.vhost, exchange, op, key); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
@@ -67,7 +68,7 @@ func (r *Rights) SeeLost(host string, h *fact.History, target string, cause fact
 // NeedLost denies a lost letter to whoever may not see it.
 func (r *Rights) NeedLost(host string, h *fact.History, target string, cause fact.Cause) error {
 	if !r.SeeLost(host, h, target, cause) {
-		return errRefused
+		return errUnseen
 	}
 	return nil
 }
@@ -96,16 +97,22 @@ func (r *Rights) SeeMessage(host string, at vhost.Where, x *vhost.Seen) bool {
 
 // NeedMessage denies a message to whoever may not see it.
 func (r *Rights) NeedMessage(host string, at vhost.Where, x *vhost.Seen) error {
-	if !r.SeeMessage(host, at, x) {
-		return errRefused
+	switch {
+	case r.SeeMessage(host, at, x):
+		return nil
+	case at.Lost:
+		return errUnseen
 	}
-	return nil
+	return r.NeedRead(host, at.Queue)
 }
+
+// errUnseen does not name the queue: the principal need not know of it.
+var errUnseen = deny("Access refused: read access to the queue where the message died is missing")
 
 // NeedJob denies a job to whoever may not see it.
 func (r *Rights) NeedJob(host string, j *vhost.Job) error {
 	if !r.SeeJob(host, j) {
-		return errRefused
+		return deny("Access refused: read access to the source of redrive %d is missing", j.ID)
 	}
 	return nil
 }
@@ -138,8 +145,16 @@ func (r *Rights) BeginJob(m Machine, host string, o *vhost.JobSpec) error {
 		if err := r.Need(Policymaker); err != nil {
 			return err
 		}
-	case !r.Read(host, o.Source.Queue), o.Discard && !r.Configure(host, o.Source.Queue):
-		return errRefused
+	default:
+		if err := r.NeedRead(host, o.Source.Queue); err != nil {
+			return err
+		}
+		if !o.Discard {
+			break
+		}
+		if err := r.NeedQueue(accounts.Configure, host, o.Source.Queue); err != nil {
+			return err
+		}
 	}
 	switch {
 	case o.Discard:
@@ -245,7 +260,7 @@ func (r *Rights) NoteOnContents(host string) error {
 	if r.Has(Monitoring) || r.readsAll(host) {
 		return nil
 	}
-	return errRefused
+	return deny("Access refused: the tag monitoring, or read access to all queues in vhost '%s', is missing", host)
 }
 
 // SeeNotes reports whether the principal may see notes of a virtual host among the global parameters. See NoteOnQueue,

@@ -166,7 +166,7 @@ func TestWhoMayLook(t *testing.T) {
 	t.Parallel()
 	d := withDeadLetters(t, 2)
 	id := read[api.Letters](d, deadLetters).Items[0].ID
-	d.operator("none", "management", "", "", "^work$").refused(401, "not_authorised", "Access refused.", "GET", deadLetters, "")
+	d.operator("none", "management", "", "", "^work$").refused(401, "not_authorised", "Access refused: ", "GET", deadLetters, "")
 	d.operator("ok", "management", "", "", "^dead$").want(200, "GET", deadLetters+"?payload=true", "")
 	d.want(201, "PUT", "/api/users/out", `{"password":"p","tags":"management"}`)
 	d.as("out:p").want(404, "GET", deadLetters, "")
@@ -310,10 +310,10 @@ func TestNotesBelongToTheirMakers(t *testing.T) {
 
 	bob.want(201, "PUT", orders, `{"text":"x"}`)
 	ann.want(200, "GET", orders, "")
-	ann.refused(401, "not_authorised", "Access refused.", "PUT", secret, `{"text":"x"}`)
+	ann.refused(401, "not_authorised", "Access refused: ", "PUT", secret, `{"text":"x"}`)
 	d.want(201, "PUT", secret, `{"text":"x"}`)
-	ann.refused(401, "not_authorised", "Access refused.", "GET", secret, "")
-	ann.refused(401, "not_authorised", "Access refused.", "PUT", secret, `{}`)
+	ann.refused(401, "not_authorised", "Access refused: ", "GET", secret, "")
+	ann.refused(401, "not_authorised", "Access refused: ", "PUT", secret, `{}`)
 	if all := read[[]api.Note](ann, "/api/x/notes/%2F"); len(all) != 2 {
 		t.Errorf("seen by ann: %+v", all)
 	}
@@ -345,7 +345,7 @@ func TestNotesTellNothingOfLettersThatOneMayNotSee(t *testing.T) {
 			t.Errorf("%d global parameters, %d notes expected", len(shown), want)
 		}
 	}
-	nobody.refused(401, "not_authorised", "Access refused.", "GET", on, "")
+	nobody.refused(401, "not_authorised", "Access refused: ", "GET", on, "")
 	all.want(200, "GET", on, "")
 }
 

@@ -189,14 +189,14 @@ func TestLostLettersAndPermissions(t *testing.T) {
 		t.Errorf("seen: %+v", page)
 	}
 	m.want(200, "GET", path+"/4", "")
-	m.refused(401, "not_authorised", "Access refused.", "GET", path+"/1", "")
+	m.refused(401, "not_authorised", "Access refused: ", "GET", path+"/1", "")
 	m.refused(401, "not_authorised", "Not policymaker user", "DELETE", path+"/4", "")
 	m.refused(401, "not_authorised", "Not policymaker user", "DELETE", path, "")
 	m.refused(401, "not_authorised", "Not policymaker user", "POST", path+"/republish", `{"all":true}`)
-	p.refused(401, "not_authorised", "Access refused.", "POST", path+"/republish", `{"all":true,"exchange":"amq.default","routing_key":"q"}`)
+	p.refused(401, "not_authorised", "Access refused: ", "POST", path+"/republish", `{"all":true,"exchange":"amq.default","routing_key":"q"}`)
 	d.want(201, "PUT", "/api/topic-permissions/%2F/p", `{"exchange":"amq.topic","write":"^a","read":""}`)
 	d.want(204, "PUT", "/api/permissions/%2F/p", `{"configure":"","write":"^amq\\.(fanout|topic)$","read":"^r$"}`)
-	p.refused(401, "not_authorised", "Access refused.", "POST", path+"/republish", `{"ids":[1],"exchange":"amq.topic","routing_key":"b"}`)
+	p.refused(401, "not_authorised", "Access refused: ", "POST", path+"/republish", `{"ids":[1],"exchange":"amq.topic","routing_key":"b"}`)
 	p.want(200, "POST", path+"/republish", `{"ids":[1],"exchange":"amq.topic","routing_key":"a"}`)
 	p.want(200, "POST", path+"/republish", `{"ids":[1]}`)
 	p.want(204, "DELETE", path+"/4", "")
@@ -339,7 +339,7 @@ func TestHeldAndWaiting(t *testing.T) {
 	d.refused(400, "bad_request", "from 1 to 500", "GET", path+"?limit=0", "")
 	d.want(201, "PUT", "/api/users/m", `{"password":"p","tags":"management"}`)
 	d.want(201, "PUT", "/api/permissions/%2F/m", `{"configure":".*","write":".*","read":"^t$"}`)
-	d.as("m:p").refused(401, "not_authorised", "Access refused.", "GET", path, "")
+	d.as("m:p").refused(401, "not_authorised", "Access refused: ", "GET", path, "")
 
 	d.want(204, "DELETE", "/api/queues/%2F/q/contents", "")
 	if q := d.queue("q"); q.Messages != 0 || q.NextDelayedAt != nil {

@@ -198,16 +198,16 @@ func TestWhoMayRedrive(t *testing.T) {
 	if none = d.job(none.ID); none.Moved != 0 || none.Refused["access"] != 3 || none.State != "done" {
 		t.Errorf("by one who may not publish: %+v", none)
 	}
-	d.operator("writer", "management", "", ".*", "^work$").refused(401, "not_authorised", "Access refused.", "POST", redrives, back)
+	d.operator("writer", "management", "", ".*", "^work$").refused(401, "not_authorised", "Access refused: ", "POST", redrives, back)
 	some := d.operator("some", "management", "", "^orders$", "^dead$")
 	trial := decoded[api.RedriveTrial](d, some.want(200, "POST", redrives, dry).Body.Bytes())
 	if trial.Queues["work"] != 2 || trial.Refused["access"] != 1 {
 		t.Errorf("of some letters: %+v", trial)
 	}
-	some.refused(401, "not_authorised", "Access refused.", "POST", redrives, `{"source":{"queue":"dead"},"target":{"to":"queue"}}`)
-	some.refused(401, "not_authorised", "Access refused.", "POST", redrives, `{"source":{"queue":"dead"},"action":"discard"}`)
+	some.refused(401, "not_authorised", "Access refused: ", "POST", redrives, `{"source":{"queue":"dead"},"target":{"to":"queue"}}`)
+	some.refused(401, "not_authorised", "Access refused: ", "POST", redrives, `{"source":{"queue":"dead"},"action":"discard"}`)
 	some.refused(401, "not_authorised", "Not policymaker user", "POST", redrives, `{"source":{"lost":true}}`)
-	some.refused(401, "not_authorised", "Access refused.", "POST", redrives, `{"source":{"queue":"dead"},"target":{"to":"elsewhere","exchange":"amq.fanout"}}`)
+	some.refused(401, "not_authorised", "Access refused: ", "POST", redrives, `{"source":{"queue":"dead"},"target":{"to":"elsewhere","exchange":"amq.fanout"}}`)
 	d.redrive(`{"source":{"queue":"dead"},"options":{"rate":1}}`)
 	d.later(time.Millisecond)
 	some.refused(401, "not_authorised", "belongs to user 'guest'", "POST", redrives+"/2/pause", "")
@@ -220,7 +220,7 @@ func TestWhoMayRedrive(t *testing.T) {
 	if all := read[[]api.Redrive](d.as("writer:p"), redrives); len(all) != 0 {
 		t.Errorf("seen by one who may not read the queue: %+v", all)
 	}
-	d.as("writer:p").refused(401, "not_authorised", "Access refused.", "GET", redrives+"/2", "")
+	d.as("writer:p").refused(401, "not_authorised", "Access refused: ", "GET", redrives+"/2", "")
 
 	strict := d.with(func(o *Options) { o.StrictOffice = true })
 	strict.as("some:p").refused(401, "not_authorised", "Not office-redrive user", "POST", redrives, back)
@@ -242,7 +242,7 @@ func TestJobStopsWithItsUsersRights(t *testing.T) {
 		t.Errorf("without the right to read: %+v", j)
 	}
 	path := fmt.Sprint(redrives, "/", j.ID, "/resume")
-	maker.refused(401, "not_authorised", "Access refused.", "POST", path, "")
+	maker.refused(401, "not_authorised", "Access refused: ", "POST", path, "")
 	d.want(204, "PUT", "/api/permissions/%2F/maker", `{"configure":"","write":".*","read":"^dead$"}`)
 	maker.want(200, "POST", path, "")
 	for range 20 {
@@ -386,7 +386,7 @@ func TestWhoMayHandleLostLetters(t *testing.T) {
 	if j = d.job(j.ID); j.Moved != 0 || j.Refused["access"] != 1 {
 		t.Errorf("named, and not seen: %+v", j)
 	}
-	p.refused(401, "not_authorised", "Access refused.", "GET", lost+"/messages/1", "")
+	p.refused(401, "not_authorised", "Access refused: ", "GET", lost+"/messages/1", "")
 }
 
 func TestRedriveMetrics(t *testing.T) {

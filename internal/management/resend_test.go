@@ -131,10 +131,10 @@ func TestWhoMayEdit(t *testing.T) {
 	t.Parallel()
 	d := withDeadLetters(t, 1)
 	at := deadLetters + "/" + read[api.Letters](d, deadLetters).Items[0].ID + "/resend"
-	d.operator("reader", "management", "", "", "^dead$").refused(401, "not_authorised", "Access refused.", "POST", at, `{}`)
-	d.as("reader:p").refused(401, "not_authorised", "Access refused.", "POST", at, `{"exchange":"amq.fanout"}`)
+	d.operator("reader", "management", "", "", "^dead$").refused(401, "not_authorised", "Access refused: ", "POST", at, `{}`)
+	d.as("reader:p").refused(401, "not_authorised", "Access refused: ", "POST", at, `{"exchange":"amq.fanout"}`)
 	writer := d.operator("writer", "management", "", "^orders$", "^dead$")
-	writer.refused(401, "not_authorised", "Access refused.", "POST", at, `{"exchange":"amq.fanout"}`)
+	writer.refused(401, "not_authorised", "Access refused: ", "POST", at, `{"exchange":"amq.fanout"}`)
 	strict := d.with(func(o *Options) { o.StrictOffice = true })
 	strict.as("writer:p").refused(401, "not_authorised", "Not office-edit user", "POST", at, `{}`)
 	writer.refused(401, "not_authorised", "Not policymaker user", "POST", "/api/x/lost-letters/%2F/messages/1/resend", `{}`)
@@ -167,8 +167,8 @@ func TestTopicsOfAnEdit(t *testing.T) {
 		`{"keep":true,"properties":{}}`:       withBCC,
 		`{"keep":true,"payload":"something"}`: withBCC,
 	} {
-		tee.refused(401, "not_authorised", "Access refused.", "POST", at, body)
-		tee.refused(401, "not_authorised", "Access refused.", "POST", at, `{"dry_run":true,`+body[1:])
+		tee.refused(401, "not_authorised", "Access refused: ", "POST", at, body)
+		tee.refused(401, "not_authorised", "Access refused: ", "POST", at, `{"dry_run":true,`+body[1:])
 	}
 	tee.want(200, "POST", withBCC, `{"keep":true,"exchange":"amq.topic","routing_key":"a.3"}`)
 	tee.want(200, "POST", one, `{"keep":true,"properties":{"headers":{"CC":["a.2"]}}}`)
@@ -287,8 +287,8 @@ func TestExportAndImport(t *testing.T) {
 	d.refused(400, "bad_request", "nope", "GET", letters+"/export?filter=nope:1", "")
 
 	m := d.operator("m", "management", "", "^orders$", "^dead$")
-	m.refused(401, "not_authorised", "Access refused.", "GET", letters+"/export?queue=work", "")
-	m.refused(401, "not_authorised", "Access refused.", "POST", letters+"/import?queue=restored", file)
+	m.refused(401, "not_authorised", "Access refused: ", "GET", letters+"/export?queue=work", "")
+	m.refused(401, "not_authorised", "Access refused: ", "POST", letters+"/import?queue=restored", file)
 	if n := decoded[api.Imported](d, m.want(200, "POST", letters+"/import?origin=true", file).Body.Bytes()); n.Imported != 2 {
 		t.Errorf("by one who may: %+v", n)
 	}
@@ -379,7 +379,7 @@ func TestRepublishedEditAndImport(t *testing.T) {
 	d.want(200, "POST", "/api/exchanges/%2F/amq.direct/publish", `{"routing_key":"errors","payload":"x","payload_encoding":"string","properties":{"headers":`+
 		`{"x-exception-message":"no price","x-original-exchange":"amq.topic","x-original-routingKey":"new"}}}`)
 	const at, letters = "/api/x/queues/%2F/errors/messages/1/resend", "/api/x/letters/%2F"
-	d.operator("may", "management", "", "^amq\\.direct$", ".*").refused(401, "not_authorised", "Access refused.", "POST", at, `{"payload":"y"}`)
+	d.operator("may", "management", "", "^amq\\.direct$", ".*").refused(401, "not_authorised", "Access refused: ", "POST", at, `{"payload":"y"}`)
 	d.refused(409, "conflict", "no_route", "POST", at, `{"payload":"y"}`)
 	file := d.want(200, "GET", letters+"/export?queue=errors", "").Body.String()
 	d.want(http.StatusCreated, "POST", "/api/bindings/%2F/e/amq.topic/q/work", `{"routing_key":"new"}`)

@@ -158,7 +158,7 @@ func TestKeysAndPermissions(t *testing.T) {
 		d.want(201, "PUT", "/api/permissions/%2F/"+user, permissions)
 	}
 	r, w := d.as("r:p"), d.as("w:p")
-	const kind, refused = "not_authorised", "Access refused."
+	const kind, refused = "not_authorised", "Access refused: "
 	for _, key := range []string{"a", "none"} { // nor is it told which keys there are
 		at := scheduled + "/later/key/" + key
 		w.refused(401, kind, refused, "GET", at, "")

@@ -432,7 +432,7 @@ func TestScheduledAndPermissions(t *testing.T) {
 	d.want(201, "PUT", "/api/users/out", `{"password":"p","tags":"management"}`)
 	d.want(201, "PUT", "/api/users/watch", `{"password":"p","tags":"monitoring"}`)
 	r, w, q, watch := d.as("r:p"), d.as("w:p"), d.as("q:p"), d.as("watch:p")
-	const kind, refused = "not_authorised", "Access refused."
+	const kind, refused = "not_authorised", "Access refused: "
 	d.as("out:p").want(404, "GET", scheduled+"/later", "")
 	if all := read[[]api.Schedule](d.as("out:p"), "/api/x/scheduled"); len(all) != 0 {
 		t.Errorf("who has no access to the vhost sees %v", all)

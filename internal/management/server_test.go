@@ -231,7 +231,7 @@ func TestTags(t *testing.T) {
 	d.as("policymaker:p").want(201, "PUT", "/api/policies/%2F/p", `{"pattern":"a","definition":{"expires":5}}`)
 	d.as("monitoring:p").refused(401, "not_authorised", "Not policymaker user", "PUT", "/api/policies/%2F/q", `{"pattern":"a","definition":{"expires":5}}`)
 	d.as("administrator:p").refused(401, "not_authorised", "", "PUT", "/api/queues/%2F/q", "")
-	d.as("management:p").refused(401, "not_authorised", "Access refused.", "PUT", "/api/queues/%2F/q", "")
+	d.as("management:p").refused(401, "not_authorised", "Access refused: configure access to queue 'q' in vhost '/' refused for user 'management'", "PUT", "/api/queues/%2F/q", "")
 	d.as("management:p").refused(404, "Object Not Found", "Not Found", "GET", "/api/queues/hidden", "")
 	if got := read[[]api.VHost](d.as("management:p"), "/api/vhosts"); len(got) != 1 || got[0].Name != "/" {
 		t.Errorf("a user sees vhosts that it cannot enter: %v", got)
@@ -309,9 +309,9 @@ func TestBadInput(t *testing.T) {
 		{400, "bad_request", "queue type 'stream' of queue 'q' in vhost '/' is not supported", "PUT", "/api/queues/%2F/q", `{"durable":true,"arguments":{"x-queue-type":"stream"}}`},
 		{400, "bad_request", "Node nope@x could not be contacted", "PUT", "/api/queues/%2F/q", `{"node":"nope@x"}`},
 		{400, "bad_request", "1 to 255 bytes", "PUT", "/api/queues/%2F/" + strings.Repeat("q", 256), ""},
-		{401, "not_authorised", "Access refused.", "PUT", "/api/queues/%2F/amq.mine", ""},
-		{401, "not_authorised", "Access refused.", "PUT", "/api/exchanges/%2F/amq.mine", `{"type":"direct"}`},
-		{401, "not_authorised", "Access refused.", "DELETE", "/api/exchanges/%2F/amq.direct", ""},
+		{401, "not_authorised", "Access refused: queue name 'amq.mine' contains reserved prefix 'amq.*'", "PUT", "/api/queues/%2F/amq.mine", ""},
+		{401, "not_authorised", "Access refused: ", "PUT", "/api/exchanges/%2F/amq.mine", `{"type":"direct"}`},
+		{401, "not_authorised", "Access refused: ", "DELETE", "/api/exchanges/%2F/amq.direct", ""},
 		{400, "bad_request", "[{key_missing,type}]", "PUT", "/api/exchanges/%2F/x", "{}"},
 		{400, "bad_request", "unknown exchange type 'odd'", "PUT", "/api/exchanges/%2F/x", `{"type":"odd"}`},
 		{400, "bad_request", "inequivalent arg 'type'", "PUT", "/api/exchanges/%2F/amq.direct", `{"type":"topic","durable":true}`},

@@ -67,7 +67,7 @@ func enterSchedule(r *web.Request, ops ...accounts.Operation) (*holder, error) {
 	}
 	w := &holder{vhost: r.PathValue("vhost"), exchange: r.PathValue("exchange")}
 	for _, op := range ops {
-		if err := r.Caller.NeedFor(op, w.vhost, w.exchange); err != nil {
+		if err := r.Caller.NeedExchange(op, w.vhost, w.exchange); err != nil {
 			return nil, err
 		}
 	}

@@ -119,13 +119,13 @@ func translate(err error) *api.Error {
 		return &api.Error{Status: http.StatusInternalServerError, Kind: "internal_server_error", Reason: err.Error()}
 	}
 	if r.Later {
-		return &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: withoutCode(r)}
+		return &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: r.Reason()}
 	}
 	switch r.Code {
 	case amqp.CodeNotFound:
 		return ErrNotFound
 	case amqp.CodeAccessRefused, amqp.CodeNotAllowed:
-		return NotAuthorised("Access refused.")
+		return NotAuthorised("%s", authz.Refused(r))
 	case amqp.CodeNotImplemented:
 		return BadRequest("%s is not supported", r.Text)
 	case amqp.CodeInternalError, amqp.CodeConnectionForced:
@@ -141,10 +141,5 @@ func AsBadRequest(err error) error {
 	if !errors.As(err, &r) || r.Later || r.Code != amqp.CodePreconditionFailed && r.Code != amqp.CodeNotFound {
 		return err
 	}
-	return BadRequest("%s", withoutCode(r))
-}
-
-// withoutCode is the text of a refusal without the name of its reply code.
-func withoutCode(r *amqp.Error) string {
-	return strings.TrimPrefix(r.Text, amqp.CodeName(r.Code)+" - ")
+	return BadRequest("%s", r.Reason())
 }

@@ -59,7 +59,7 @@ func newQueue(priorityMax uint8) *Messages {
 // checkpointTest is a checkpoint in the making and what it must lead to.
 type checkpointTest struct {
 	want   model
-	saving *Saving
+	saving *Checkpoint
 	slots  map[Seq][]byte
 	skips  []Seq
 	begun  bool
@@ -76,7 +76,7 @@ func beginCheckpoint(m *model, q *Messages) *checkpointTest {
 			c.want.entries = append(c.want.entries, e)
 		}
 	}
-	c.saving = q.pool.Freeze(func(q *Messages) { q.Logged(func(s Seq) { c.skips = append(c.skips, s) }) },
+	c.saving = q.pool.BeginCheckpoint(func(q *Messages) { q.Logged(func(s Seq) { c.skips = append(c.skips, s) }) },
 		func(_ *Messages, s Seq, b []byte) { c.slots[s] = slices.Clone(b) })
 	return c
 }

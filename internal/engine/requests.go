@@ -29,25 +29,22 @@ func (p *request) drop() {
 	}
 }
 
-// stepBatch decides what a session has sent, or puts it behind what the session has waiting. The end of a session comes
-// behind what waits for the session's turn; what waits for anything else is dropped with the session.
+// stepBatch decides what a session has sent, or puts it behind what the session has waiting.
 func (r *runner) stepBatch(p *request) {
 	s := p.session
 	if s.closed {
 		p.drop()
 		return
 	}
-	if over := r.rota.isOver(r.rota.accountOf(s)); !over {
+	over := r.rota.isOver(r.rota.accountOf(s))
+	switch {
+	case p.ends():
+		r.queueEnd(p)
+		return
+	case !over:
 		r.grant(s)
-	} else if !s.queued {
+	case !s.queued:
 		r.rota.add(s)
-	}
-	if p.ends() {
-		if s.queued {
-			s.endsWithin = endingWork
-		} else {
-			s.dropWaiting()
-		}
 	}
 	switch {
 	case len(s.waiting) == 0 && !s.queued:
@@ -66,6 +63,20 @@ func (r *runner) stepBatch(p *request) {
 	if s.queued {
 		r.noteBehind(s)
 	}
+}
+
+// queueEnd puts the end of a session behind what waits for the session's turn; what waits for anything else is dropped
+// with the session.
+func (r *runner) queueEnd(p *request) {
+	s := p.session
+	if s.queued {
+		s.endsWithin = endingWork
+	} else {
+		s.dropWaiting()
+		r.rota.addEnd(s)
+	}
+	s.waiting = append(s.waiting, *p)
+	r.noteBehind(s)
 }
 
 // grant gives a session the window that its frontend has given back.

@@ -14,6 +14,9 @@ import (
 // Users take turns there, and then the sessions of each: a session waits for the others of its user, not for all
 // that another user has. Ticks take turns with the queue as a whole. The commands of one session keep their order.
 //
+// The end of a session may be much work, and nobody knows how much. So ends have a queue of their own, and each round
+// decides a few, of one user after the other, when what others have sent has had its turn.
+//
 // Work is reckoned, not measured: the same commands take the same turns. 512 KiB of it are about 1 ms.
 const (
 	// roundWork is what the sessions together may make until each had its turn. Each user who has something to do has a
@@ -45,7 +48,8 @@ const (
 type rota struct {
 	accounts map[string]*account // of the users who have sessions, by name
 	waiting  []*account          // that have sessions in the queue, in order
-	queued   int                 // sessions in the queue
+	ending   []*account          // that have sessions in the queue of ends, in order
+	queued   int                 // sessions in both queues
 	rounds   uint64
 	users    int // who have something to do in this round
 	made     int // work of all sessions in this round
@@ -63,6 +67,7 @@ type account struct {
 
 	fresh, rest []*Session // in the queue: those that have made no work lately, and the others
 	restNext    bool       // the next turn is one of the rest
+	ending      []*Session // in the queue of ends
 
 	requests int    // that have come in this round
 	cameAt   uint64 // the round in which requests came last
@@ -145,14 +150,26 @@ func (o *rota) add(s *Session) {
 	o.queued++
 }
 
+// addEnd puts a session that has nothing waiting but its end into the queue of ends.
+func (o *rota) addEnd(s *Session) {
+	a := s.account
+	if len(a.ending) == 0 {
+		o.ending = append(o.ending, a)
+	}
+	a.ending = append(a.ending, s)
+	s.queued = true
+	o.queued++
+}
+
 // next takes the session out of the queue whose turn it is; nil: nobody has a turn in this round.
 func (o *rota) next() *Session {
-	i := o.first()
-	if i < 0 {
+	a := o.first(&o.waiting, func(a *account) bool {
+		o.bring(a)
+		return a.left > 0
+	})
+	if a == nil {
 		return nil
 	}
-	a := o.waiting[i]
-	o.waiting = slices.Delete(o.waiting, i, i+1)
 	from := a.list()
 	s := (*from)[0]
 	*from = slices.Delete(*from, 0, 1)
@@ -166,24 +183,45 @@ func (o *rota) next() *Session {
 	return s
 }
 
-// first is the place in the queue of the user whose turn it is: the first who has not used up a share, or the first
-// one; -1: nobody has a turn. If something was decided in this round, those who have used up their share have none, so
-// that a round has one costly command of a user, not two. Now and then they have one all the same.
-func (o *rota) first() int {
-	over := -1
-	for i, a := range o.waiting {
-		switch o.bring(a); {
-		case a.left == 0:
-		case !o.isOver(a):
-			return i
-		case over < 0:
-			over = i
+// nextEnd takes the session out of the queue of ends whose turn it is; nil: none has a turn in this round.
+func (o *rota) nextEnd() *Session {
+	a := o.first(&o.ending, func(*account) bool { return true })
+	if a == nil {
+		return nil
+	}
+	s := a.ending[0]
+	a.ending = slices.Delete(a.ending, 0, 1)
+	if len(a.ending) > 0 {
+		o.ending = append(o.ending, a)
+	}
+	s.queued = false
+	o.queued--
+	return s
+}
+
+// first takes the user out of a queue whose turn it is: the first who may have one and has not used up a share, or the
+// first who may; nil: none has a turn. If something was decided in this round, those who have used up their share have
+// none, so that a round has one costly command of a user, not two. Now and then they have one all the same.
+func (o *rota) first(queue *[]*account, may func(*account) bool) *account {
+	at := -1
+	for i, a := range *queue {
+		if !may(a) {
+			continue
+		}
+		if !o.isOver(a) {
+			at = i
+			break
+		}
+		if at < 0 && (o.made == 0 || o.rounds%restRounds == 0) {
+			at = i
 		}
 	}
-	if o.made > 0 && o.rounds%restRounds != 0 {
-		return -1
+	if at < 0 {
+		return nil
 	}
-	return over
+	a := (*queue)[at]
+	*queue = slices.Delete(*queue, at, at+1)
+	return a
 }
 
 // bring brings the pass of a user's sessions up to this round. When all that waited have had their turn the next one
@@ -211,11 +249,11 @@ func (o *rota) bring(a *account) {
 
 // end forgets everybody: the vhost has stopped.
 func (o *rota) end() {
-	o.accounts, o.waiting, o.queued = nil, nil, 0
+	o.accounts, o.waiting, o.ending, o.queued = nil, nil, nil, 0
 	o.behind.Store(nil)
 }
 
-// queued is how many sessions of a user are in the queue.
+// queued is how many sessions of a user are in the queue, and do not only end.
 func (a *account) queued() int { return len(a.fresh) + len(a.rest) }
 
 // waits reports whether a user is in the queue.
@@ -278,10 +316,12 @@ func workOf(c *vhost.Command) int {
 	return commandWork
 }
 
-// nextTurns goes on with the first sessions of the queue.
+// nextTurns goes on with the first sessions of the queue, and then with the first ends; one end has its turn whatever
+// was decided before.
 func (r *runner) nextTurns() {
 	o := &r.rota
-	for before := o.made; o.made-before < turnsWork; {
+	before := o.made
+	for o.made-before < turnsWork {
 		s := o.next()
 		if s == nil {
 			break
@@ -293,6 +333,13 @@ func (r *runner) nextTurns() {
 		if s.queued {
 			r.noteBehind(s)
 		}
+	}
+	for one := true; one || o.made-before < turnsWork; one = false {
+		s := o.nextEnd()
+		if s == nil {
+			break
+		}
+		r.goOn(s)
 	}
 	if o.queued == 0 {
 		o.behind.Store(nil)

@@ -276,3 +276,58 @@ func TestUsersDoNotWaitForPasses(t *testing.T) {
 		}
 	})
 }
+
+// TestEndsWaitForWhatOthersSend says that the ends of many connections, of one user each, are decided in one round, and
+// that what others send waits for them.
+func TestEndsWaitForWhatOthersSend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := start(t, newDisk())
+		defer stop(t, e)
+		one := attach(t, e, "")
+		one.post(declare("work"))
+		const sessions, unsettled = 50, 400
+		var leaving []*client
+		for i := range sessions {
+			user := fmt.Sprint("u", i)
+			addUser(t, e, user)
+			c := attach(t, e, user)
+			c.post(declare(user))
+			for range unsettled {
+				c.post(publishTransient(user, "x"))
+			}
+			c.post(consume(user))
+			leaving = append(leaving, c)
+		}
+		synctest.Wait()
+		r, err := e.runnerOf("/")
+		if err != nil || !r.turn.take(r.stop) {
+			t.Fatal(err)
+		}
+		var ends []chan error
+		for _, c := range leaving {
+			ends = append(ends, c.session.leave())
+		}
+		one.post(publish("work", "one"))
+		most := 0 // work of a round
+		for rounds := 0; rounds == 0 || r.rota.queued > 0; rounds++ {
+			r.mu.Lock()
+			inbox := r.mu.inbox
+			r.mu.inbox = nil
+			r.mu.Unlock()
+			r.step(inbox)
+			most = max(most, r.rota.made)
+			if rounds == 0 {
+				if n := r.vhost.Reader().Traffic().Received; n != sessions*unsettled+1 {
+					t.Errorf("%d messages are published in the first round", n)
+				}
+			}
+		}
+		r.release()
+		for _, ended := range ends {
+			<-ended
+		}
+		if most > turnsWork+unsettled*1024 {
+			t.Errorf("a round has decided %d KiB", most>>10)
+		}
+	})
+}

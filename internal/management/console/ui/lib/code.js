@@ -33,18 +33,23 @@ export function Code({ text, label }) {
   return html`<div class="code"><pre tabindex="0" role="region" aria-label=${label || t('frame.code')}><code>${text}</code></pre><${CopyButton} text=${text} /></div>`;
 }
 
-const tongue = pref('tongue', 'python');
-const names = { java: 'Java', python: 'Python', node: 'Node.js', go: 'Go', dotnet: '.NET' };
+const languages = { java: 'Java', python: 'Python', node: 'Node.js', go: 'Go', dotnet: '.NET' };
+const shells = { linux: 'Linux, macOS', windows: 'Windows (cmd.exe)' };
+const names = { ...languages, ...shells, terraform: 'Terraform', kubernetes: 'Kubernetes' };
+const language = pref('tongue', 'python'); // chosen last
+const shell = pref('shell', 'linux');
 
-// Codes is one thing in several languages: {java, python, node, go, dotnet}, and what more there is, {curl: …}.
+// Codes is one thing in several languages, {java, python, node, go, dotnet}, or for several shells and tools, {linux,
+// windows, curl, …}.
 export function Codes({ of, label }) {
   const id = useId();
   const [mine, choose] = useState('');
   const all = Object.keys(of);
-  const chosen = of[mine] ? mine : of[tongue.value] ? tongue.value : all[0];
+  const chosen = [mine, language.value, shell.value].find((name) => of[name]) || all[0];
   const pick = (name) => {
     choose(name);
-    if (names[name]) tongue.value = name;
+    if (languages[name]) language.value = name;
+    if (shells[name]) shell.value = name;
   };
   const move = (e) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[e.key];

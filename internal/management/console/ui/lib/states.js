@@ -3,6 +3,7 @@ import { html, useState, useEffect } from './html.js';
 import { t } from './i18n.js';
 import { Icon } from './icon.js';
 import { Code, Codes } from './code.js';
+import { typed } from './commands.js';
 import { reasonOf } from './layers.js';
 
 // Loading shows itself only if it takes a while.
@@ -15,16 +16,25 @@ export function Loading() {
   return html`<div class="skeleton" role="status" aria-label=${t('frame.loading')}>${late && html`<i></i><i></i><i></i>`}</div>`;
 }
 
-// Empty teaches: what would be here, how it gets here in five languages of clients and on the command line, and where to read more.
+// Empty teaches: what would be here, how it gets here in five languages of clients and on the command line, and where to
+// read more. cli is a command, a list of words.
 export function Empty({ title, text, code, cli, docs, children }) {
   return html`<section class="empty">
     <h2>${title}</h2>
     ${text && html`<p>${text}</p>`}
     ${children}
     ${code && html`<${Codes} of=${code} />`}
-    ${cli && html`<p class="faint">${t('frame.on_the_command_line')}</p><${Code} text=${cli} />`}
+    ${cli && html`<p class="faint">${t('frame.on_the_command_line')}</p><${Command} words=${cli} />`}
     ${docs && html`<p><a href=${`https://github.com/bartleby-mq/bartleby/blob/main/docs/${docs}`} target="_blank" rel="noreferrer noopener">${t('frame.read_more')} <${Icon} name="external" /></a></p>`}
   </section>`;
+}
+
+// Command is a command for the shells of Linux and Windows; where both are typed the same, it is there once.
+export function Command({ words, label }) {
+  const lines = typed(words);
+  return lines.linux === lines.windows
+    ? html`<${Code} text=${lines.linux} label=${label} />`
+    : html`<${Codes} of=${lines} label=${label} />`;
 }
 
 // Failure shows why something could not be shown: a right that is missing, something that is not there, or a fault with a retry.

@@ -4,35 +4,20 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { find, said } from '../pages/broker/said.js';
 import { deedOf, plainObject } from '../pages/broker/deed.js';
-import { declareCode, nameTrouble } from '../pages/broker/declare.js';
+import { nameTrouble } from '../pages/broker/queue-name.js';
 import { follow, headersFit, topicFits } from '../pages/broker/routing.js';
 import { allows, judge, lookAround, password, topicJudge, trouble } from '../pages/broker/rights.js';
 import { connected, curve, deadEnd, labelOf, layout, shorten, tree } from '../pages/broker/graph.js';
 import { compare, readDocument } from '../pages/broker/definitions-diff.js';
 import { remembered } from '../pages/broker/readings.js';
 import * as dagre from '../vendor/dagre.mjs';
-import { policyTexts, readDefinition } from '../pages/broker/policy-text.js';
+import { readDefinition } from '../pages/broker/policy-json.js';
 
 test('names of queues', () => {
   assert.equal(nameTrouble('orders/1'), '');
   assert.equal(nameTrouble('amq.x'), 'name.amq');
   assert.equal(nameTrouble('死'.repeat(86)), 'name.long');
   assert.equal(nameTrouble('a b', true), 'name.strict');
-});
-
-test('code that declares', () => {
-  const code = declareCode({
-    vhost: '/',
-    name: "it's",
-    durable: true,
-    auto_delete: false,
-    arguments: { 'x-message-ttl': 5000000000, 'x-overflow': 'reject-publish' },
-  });
-  assert.match(code.java, /arguments\.put\("x-message-ttl", 5000000000L\);/);
-  assert.match(code.python, /durable=True/);
-  assert.match(code.node, /'it\\'s'/);
-  assert.match(code.go, /int64\(5000000000\)/);
-  assert.match(code.curl, /queues\/%2F\/it'\\''s'/);
 });
 
 test('topic patterns', () => {
@@ -95,22 +80,7 @@ test('rights', () => {
   );
 });
 
-test('a policy as text for other tools', () => {
-  const all = policyTexts({
-    vhost: '/',
-    name: 'dead letters',
-    pattern: "^(?!dlq)it's$",
-    definition: { 'dead-letter-exchange': 'dlx', 'message-ttl': 5 },
-    priority: 3,
-    applyTo: 'queues',
-  });
-  assert.equal(
-    all.windows,
-    'rabbitmqctl.bat set_policy "dead letters" "^(?!dlq)it\'s$" "{\\"dead-letter-exchange\\":\\"dlx\\",\\"message-ttl\\":5}" --vhost "/" --priority 3 --apply-to queues',
-  );
-  assert.match(all.linux, /'\^\(\?!dlq\)it'\\''s\$'/);
-  assert.match(all.terraform, /resource "rabbitmq_policy" "dead_letters"/);
-  assert.match(all.kubernetes, /name: dead-letters\nspec:/);
+test('the definition of a policy', () => {
   assert.deepEqual(readDefinition('{"a":1}'), { value: { a: 1 } });
   assert.equal(readDefinition('[]').error, '');
   assert.ok(readDefinition('{').error);

@@ -11,7 +11,9 @@ import { Ago } from '../../lib/time.js';
 import { Code } from '../../lib/code.js';
 import { Dialog, attempt, open } from '../../lib/layers.js';
 import { TextField } from '../../lib/form.js';
-import { vhost, within } from '../../lib/vhosts.js';
+import { oneVHost, vhost, within } from '../../lib/vhosts.js';
+import { here } from '../../lib/here.js';
+import { connectCode } from '../code/clients.js';
 import { Args, QueueLink, Rate, rateOf, yesNo } from './parts.js';
 
 // ofVHost is the path of connections or channels of the chosen virtual host.
@@ -83,20 +85,8 @@ export function renderConnections() {
               source.refresh();
             }
           })}>${t('connections.close')}</button>`}
-      empty=${html`<${Empty} title=${t('connections.none')} text=${t('connections.none_text')} code=${connectCode()} />`} />`;
+      empty=${html`<${Empty} title=${t('connections.none')} text=${t('connections.none_text')} code=${connectCode(here(), oneVHost.value)} />`} />`;
 }
-
-const connectCode = () => {
-  const host = location.hostname || 'localhost';
-  const uri = `amqp://guest:guest@${host.includes(':') ? `[${host}]` : host}:5672/`;
-  return {
-    java: `ConnectionFactory factory = new ConnectionFactory();\nfactory.setUri("${uri}%2F");\nConnection connection = factory.newConnection("my service");`,
-    python: `import pika\nconnection = pika.BlockingConnection(pika.URLParameters("${uri}%2F"))\nchannel = connection.channel()`,
-    node: `import amqp from 'amqplib';\nconst connection = await amqp.connect('${uri}');\nconst channel = await connection.createConfirmChannel();`,
-    go: `connection, err := amqp.Dial("${uri}")\nchannel, err := connection.Channel()`,
-    dotnet: `var factory = new ConnectionFactory { Uri = new Uri("${uri}") };\nawait using var connection = await factory.CreateConnectionAsync("my service");`,
-  };
-};
 
 function Close({ close, names }) {
   const [reason, say] = useState('');

@@ -12,7 +12,7 @@ import { TextField, TextArea } from '../../lib/form.js';
 import { Args, ExchangeLink, QueueLink, Rate, Stat, exchangeName, parseObject, rateOf } from './parts.js';
 import { ExchangeBadges, removeExchanges } from './exchanges.js';
 import { bind, publishTo, unbind } from './queue-dialogs.js';
-import { bindCode } from './declare.js';
+import { bindCode } from '../code/clients.js';
 import { follow } from './routing.js';
 import { Way } from './graph-view.js';
 

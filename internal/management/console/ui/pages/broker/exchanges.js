@@ -11,7 +11,7 @@ import { Dialog, attempt, confirm, open } from '../../lib/layers.js';
 import { Check, Select, TextArea, TextField } from '../../lib/form.js';
 import { within, vhost, vhosts, oneVHost } from '../../lib/vhosts.js';
 import { ExchangeLink, Rate, exchangeName, parseObject, rateOf } from './parts.js';
-import { nameTrouble } from './declare.js';
+import { nameTrouble } from './queue-name.js';
 
 // ExchangeBadges are an exchange's properties in a few letters.
 export function ExchangeBadges({ exchange: e }) {

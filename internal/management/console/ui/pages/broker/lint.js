@@ -10,6 +10,7 @@ import { Empty } from '../../lib/states.js';
 import { within, vhost } from '../../lib/vhosts.js';
 import { Severity, findingText, pageOf } from './follow.js';
 import { Stat } from './parts.js';
+import { lintCommand } from '../code/commands.js';
 import { prefix } from '../../lib/place.js';
 
 const weight = { error: 3, warning: 2, note: 1 };
@@ -58,5 +59,5 @@ export function render({ query }) {
     }
     ${severity && html`<p class="banner">${t('lint.only', { what: word('severity', severity) })} <button type="button" onClick=${() => setQuery({ severity: '' })}>${t('lint.all')}</button></p>`}
     <${Table} id="lint" caption=${t('lint.title')} source=${source} columns=${columns} keyOf=${(f) => `${f.vhost} ${f.kind} ${f.name} ${f.code}`} onOpen=${(f) => go(pageOf(f).slice(prefix.length))}
-      empty=${html`<${Empty} title=${t('lint.none')} text=${t('lint.none_text')} cli="bartleby ctl lint" />`} />`;
+      empty=${html`<${Empty} title=${t('lint.none')} text=${t('lint.none_text')} cli=${lintCommand} />`} />`;
 }

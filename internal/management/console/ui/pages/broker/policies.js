@@ -13,7 +13,8 @@ import { within, vhost, oneVHost } from '../../lib/vhosts.js';
 import { may } from '../../lib/session.js';
 import { Args, Tabs } from './parts.js';
 import { findingText } from './follow.js';
-import { policyTexts } from './policy-text.js';
+import { policyCommands } from '../code/policy.js';
+import { here } from '../../lib/here.js';
 
 const editor = (p, operator) =>
   href('/policies/edit', { vhost: p.vhost, policy: p.name, operator: operator ? '1' : '' });
@@ -90,7 +91,7 @@ export function render({ query }) {
   const create =
     mayEdit &&
     html`<a class="button" href=${href('/policies/edit', { vhost: oneVHost.value, operator: operator ? '1' : '' })}><${Icon} name="plus" /> ${operator ? t('policies.create_operator') : t('policies.create')}</a>`;
-  const texts = policyTexts({
+  const example = policyCommands(here(), {
     vhost: oneVHost.value,
     name: 'dead-letters',
     pattern: '^orders',
@@ -107,5 +108,5 @@ export function render({ query }) {
     ${operator && html`<p class="hint">${t('policies.operator_text')}</p>`}
     <${Table} id=${operator ? 'operator-policies' : 'policies'} caption=${operator ? t('policies.of_operators') : t('policies.of_users')} source=${source} columns=${columns} keyOf=${(p) => `${p.name} · ${p.vhost}`}
       onOpen=${(p) => go('/policies/edit', { vhost: p.vhost, policy: p.name, operator: operator ? '1' : '' })}
-      empty=${html`<${Empty} title=${t('policies.none')} text=${t('policies.none_text')} cli=${texts.linux} docs="retries-and-limits.md">${create}</${Empty}>`} />`;
+      empty=${html`<${Empty} title=${t('policies.none')} text=${t('policies.none_text')} cli=${example.ctl} docs="retries-and-limits.md">${create}</${Empty}>`} />`;
 }

@@ -12,7 +12,9 @@ import { oneVHost, vhosts } from '../../lib/vhosts.js';
 import { SettingField } from './setting-parts.js';
 import { fieldsOf } from '../../lib/known.js';
 import { usual } from './settings.js';
-import { policyTexts, readDefinition } from './policy-text.js';
+import { policyCodes } from '../code/policy.js';
+import { here } from '../../lib/here.js';
+import { readDefinition } from './policy-json.js';
 import { lookAround } from './rights.js';
 import { Trial, useTrial } from './policy-trial.js';
 import { removePolicy } from './policies.js';
@@ -148,14 +150,6 @@ function Editor({ operator, vhost, known, query }) {
     </form>
     <div class="stack">
       <section class="card"><h2>${t('trial.title')}</h2><${Trial} vhost=${f.vhost} of=${trial} /></section>
-      <section class="card"><h2>${t('policies.elsewhere')}</h2><${Codes} label=${t('policies.elsewhere')} of=${named(policyTexts({ ...f, operator, priority: f.priority ?? 0, name: f.name || 'policy', definition: read.value || {} }))} /></section>
+      <section class="card"><h2>${t('policies.elsewhere')}</h2><${Codes} label=${t('policies.elsewhere')} of=${policyCodes(here(), { ...f, operator, priority: f.priority ?? 0, name: f.name || 'policy', definition: read.value || {} })} /></section>
     </div></div>`;
 }
-
-const named = ({ linux, windows, curl, terraform, kubernetes }) => ({
-  'Linux, macOS': linux,
-  Windows: windows,
-  curl,
-  Terraform: terraform,
-  Kubernetes: kubernetes,
-});

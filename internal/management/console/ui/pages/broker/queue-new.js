@@ -12,7 +12,11 @@ import { QueueLink, exchangeName, parseObject } from './parts.js';
 import { SettingField, written } from './setting-parts.js';
 import { fieldsOf } from '../../lib/known.js';
 import { argumentsOf, inequivalent } from './settings.js';
-import { declareCode, nameTrouble } from './declare.js';
+import { nameTrouble } from './queue-name.js';
+import { declareCode } from '../code/clients.js';
+import { declareCommand } from '../code/commands.js';
+import { here } from '../../lib/here.js';
+import { typed } from '../../lib/commands.js';
 
 // placed are the settings that have a place of their own in the form. Those of dead letters and retries have one by their
 // names, and the others come last.
@@ -29,6 +33,8 @@ const begin = (query) => ({
   settings: {}, // by name
   more: '',
 });
+
+const codesOf = (q) => ({ ...declareCode(q), curl: typed(declareCommand(here(), q)).linux });
 
 export function render({ query }) {
   const [vhost, setVHost] = useState(query.vhost || oneVHost.value);
@@ -145,7 +151,7 @@ export function render({ query }) {
       </div>
       <aside class="card" aria-label=${t('create.result')}>
         <h2>${t('create.arguments')}</h2><${Code} text=${JSON.stringify(asked.arguments, null, 2)} label=${t('create.arguments')} />
-        <h2>${t('create.code')}</h2><${Codes} of=${declareCode({ ...asked, name: f.name || 'orders' })} label=${t('create.code')} />
+        <h2>${t('create.code')}</h2><${Codes} of=${codesOf({ ...asked, name: f.name || 'orders' })} label=${t('create.code')} />
         <p class="hint">${t('create.policy_hint')} <a href=${href('/policies/edit', { vhost })}>${t('create.policy')}</a></p>
       </aside>
     </form>`;

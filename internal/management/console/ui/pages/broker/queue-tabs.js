@@ -12,7 +12,9 @@ import { attempt } from '../../lib/layers.js';
 import { may } from '../../lib/session.js';
 import { Args, ExchangeLink, yesNo } from './parts.js';
 import { bind, unbind } from './queue-dialogs.js';
-import { bindCode } from './declare.js';
+import { bindCode, consumeCode } from '../code/clients.js';
+import { retryCommand } from '../code/commands.js';
+import { patternOf } from './queue-name.js';
 
 const consumerColumns = () => [
   {
@@ -55,13 +57,7 @@ export function Consumers({ queue: q }) {
     prefix: 'c.',
   });
   return html`<${Table} id="queue-consumers" caption=${t('consumers.title')} source=${source} columns=${consumerColumns()} keyOf=${(c) => `${c.consumer_tag} ${c.channel_details.name}`}
-    empty=${html`<${Empty} title=${t('consumers.none')} text=${t('consumers.none_text')} code=${{
-      java: `channel.basicQos(20);\nchannel.basicConsume(${JSON.stringify(q.name)}, false, deliver, cancel);`,
-      python: `channel.basic_qos(prefetch_count=20)\nchannel.basic_consume(${JSON.stringify(q.name)}, on_message)\nchannel.start_consuming()`,
-      node: `await channel.prefetch(20);\nawait channel.consume(${JSON.stringify(q.name)}, onMessage);`,
-      go: `channel.Qos(20, 0, false)\ndeliveries, err := channel.Consume(${JSON.stringify(q.name)}, "", false, false, false, false, nil)`,
-      dotnet: `await channel.BasicQosAsync(0, 20, false);\nawait channel.BasicConsumeAsync(${JSON.stringify(q.name)}, autoAck: false, consumer);`,
-    }} />`} />`;
+    empty=${html`<${Empty} title=${t('consumers.none')} text=${t('consumers.none_text')} code=${consumeCode(q.name)} />`} />`;
 }
 
 const bindingColumns = (gone) => [
@@ -163,8 +159,8 @@ export function WaitingList({ vhost, name }) {
   };
   return html`<${Table} id="queue-waiting" caption=${t('waiting.title')} source=${list.source} columns=${waitingColumns()} keyOf=${(m) => m.id} selection=${picked} filter=${false} more=${list.more}
     actions=${(rows) => html`<button type="button" disabled=${list.source.total === 0} onClick=${() => retry(rows.length ? { ids: rows.map((m) => m.id) } : { all: true })}>${rows.length ? t('waiting.retry_some', { n: rows.length }) : t('waiting.retry_all')}</button>`}
-    empty=${html`<${Empty} title=${t('waiting.none')} text=${t('waiting.none_text')} cli=${`bartleby ctl set_policy backoff '^${name}$' '{"delayed-retry-type":"all","delayed-retry-min":1000,"delayed-retry-max":60000}' --apply-to queues`} docs="retries-and-limits.md">
-      ${may('policymaker') && html`<p><a class="button" href=${href('/policies/edit', { vhost, pattern: `^${name}$`, preset: 'retry' })}>${t('waiting.make_policy')}</a></p>`}</${Empty}>`} />`;
+    empty=${html`<${Empty} title=${t('waiting.none')} text=${t('waiting.none_text')} cli=${retryCommand({ vhost, name })} docs="retries-and-limits.md">
+      ${may('policymaker') && html`<p><a class="button" href=${href('/policies/edit', { vhost, pattern: patternOf([name]), preset: 'retry' })}>${t('waiting.make_policy')}</a></p>`}</${Empty}>`} />`;
 }
 
 const heldColumns = () => [

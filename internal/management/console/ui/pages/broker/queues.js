@@ -15,7 +15,9 @@ import { may } from '../../lib/session.js';
 import { QueueLink, Rate, rateOf } from './parts.js';
 import { Badges } from './setting-parts.js';
 import { filters } from './settings.js';
-import { declareCode } from './declare.js';
+import { deadLetterCode } from '../code/clients.js';
+import { queueCommand } from '../code/commands.js';
+import { patternOf } from './queue-name.js';
 import { purge, remove } from './queue-dialogs.js';
 
 const few =
@@ -143,20 +145,7 @@ export function render() {
         rows.length > 0 &&
         html`<button type="button" onClick=${() => purge(rows).then(changed)}>${t('queues.purge')}</button>
         <button type="button" onClick=${() => remove(rows).then(changed)}><${Icon} name="discard" /> ${t('queues.delete')}</button>
-        ${may('policymaker') && html`<a class="button" href=${href('/policies/edit', { vhost: rows[0].vhost, pattern: patternOf(rows) })}>${t('queues.set_policy')}</a>`}`}
-      empty=${isFilter ? html`<${Empty} title=${t('queues.none_such')} text=${t(`queues.none_${show}`)} />` : html`<${Empty} title=${t('queues.empty')} text=${t('queues.empty_text')} code=${exampleCode()} cli=${'bartleby ctl declare_queue --name orders --vhost /'} docs="dead-letters.md" />`} />
+        ${may('policymaker') && html`<a class="button" href=${href('/policies/edit', { vhost: rows[0].vhost, pattern: patternOf(rows.map((q) => q.name)) })}>${t('queues.set_policy')}</a>`}`}
+      empty=${isFilter ? html`<${Empty} title=${t('queues.none_such')} text=${t(`queues.none_${show}`)} />` : html`<${Empty} title=${t('queues.empty')} text=${t('queues.empty_text')} code=${deadLetterCode} cli=${queueCommand} docs="dead-letters.md" />`} />
     <p class="hint">${t('queues.legend', { n: num(source.total) })}</p>`;
 }
-
-const exampleCode = () => {
-  const { curl, ...five } = declareCode({
-    vhost: oneVHost.value,
-    name: 'orders',
-    durable: true,
-    auto_delete: false,
-    arguments: { 'x-dead-letter-exchange': 'orders.dlx', 'x-message-ttl': 60000 },
-  });
-  return { ...five, curl };
-};
-
-const patternOf = (rows) => `^(${rows.map((q) => q.name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|')})$`;

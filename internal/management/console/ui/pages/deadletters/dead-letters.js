@@ -22,7 +22,8 @@ import { scopesOf } from './job-scopes.js';
 import { and, split } from '../messages/filter.js';
 import { Reason, faultOf } from '../messages/badges.js';
 import { importLetters } from './import.js';
-import { deadLetterSamples } from '../messages/code-samples.js';
+import { deadLetterCode } from '../code/clients.js';
+import { deadLetterCommand } from '../code/commands.js';
 
 const groupings = ['reason', 'source', 'queue', 'exchange', 'key', 'cause', 'exception'];
 
@@ -70,7 +71,7 @@ const nothing = (filter, waiting) =>
     ? html`<${Empty} title=${t('letters.none_found')} text=${t('letters.none_found_text')} docs="filters.md" />`
     : waiting > 0
       ? html`<${Empty} title=${t('letters.empty')} text=${t('letters.empty_waiting', { n: waiting })} docs="dead-letters.md"><p><button type="button" onClick=${() => setQuery({ view: 'queues' }, { push: true })}>${t('letters.as_queues')}</button></p></${Empty}>`
-      : html`<${Empty} title=${t('letters.empty')} text=${t('letters.empty_text')} code=${deadLetterSamples} cli="bartleby ctl set_policy dlx '^orders$' '{\"dead-letter-exchange\":\"dlx\"}' --apply-to queues" docs="dead-letters.md"><p><a class="button" href=${href('/queues/new')}>${t('letters.create_pair')}</a></p></${Empty}>`;
+      : html`<${Empty} title=${t('letters.empty')} text=${t('letters.empty_text')} code=${deadLetterCode} cli=${deadLetterCommand} docs="dead-letters.md"><p><a class="button" href=${href('/queues/new')}>${t('letters.create_pair')}</a></p></${Empty}>`;
 
 function Groups({ vhost, by, filter, waiting }) {
   const [header, setHeader] = useState(by.startsWith('header:') ? by.slice(7) : '');

@@ -13,6 +13,7 @@ import { attempt, confirm } from '../../lib/layers.js';
 import { vhost, vhosts } from '../../lib/vhosts.js';
 import { Job, JobState, backTo, foundFor, going, jobAt, sourceOf, targetOf, usePaces, whyOf } from './job.js';
 import { share } from './job-rate.js';
+import { redriveCommand } from '../code/commands.js';
 
 async function everyJob(abort) {
   const names = vhost.value ? [vhost.value] : vhosts.value;
@@ -89,7 +90,7 @@ function List() {
   const running = (got.data || []).filter((j) => j.state === 'running' || j.state === 'watching');
   return html`<div class="page-head"><h1>${t('jobs.title')}</h1><p role="status" class="faint">${t('jobs.going_on', { n: running.length })}</p></div>
     <${Table} id="jobs" caption=${t('jobs.title')} source=${source} columns=${shown} keyOf=${(j) => `${j.vhost} ${j.id}`} onOpen=${(j) => go(to`/jobs/${j.vhost}/${j.id}`)}
-      empty=${html`<${Empty} title=${t('jobs.empty')} text=${t('jobs.empty_text')} cli="bartleby ctl redrive --help" docs="handling-dead-letters.md" />`} />
+      empty=${html`<${Empty} title=${t('jobs.empty')} text=${t('jobs.empty_text')} cli=${redriveCommand} docs="handling-dead-letters.md" />`} />
     <p class="faint">${t('jobs.total', { n: num((got.data || []).length) })}</p>`;
 }
 

@@ -17,6 +17,7 @@ import { faultOf } from '../messages/badges.js';
 import { FilterBox } from '../messages/filter-box.js';
 import { beginRedrive } from './redrive.js';
 import { scopesOf } from './job-scopes.js';
+import { lostLettersCommand } from '../code/commands.js';
 
 export function render() {
   const v = oneVHost.value;
@@ -80,5 +81,5 @@ export function render() {
     <${LettersTable} id="lost" caption=${t('lost.title')} letters=${letters} selection=${selection}
       actions=${() => html`<button type="button" class="primary" onClick=${redrive}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : t('redrive.all')}</button>
         ${chosen.length > 0 && may('policymaker') && html`<button type="button" class="danger" onClick=${erase}>${t('lost.erase')}</button>`}`}
-      empty=${html`<${Empty} title=${filter ? t('letters.none_found') : t('lost.empty')} text=${filter ? t('letters.none_found_text') : t('lost.empty_text')} cli=${filter ? '' : 'bartleby ctl list_lost_letters'} docs="dead-letters.md" />`} />`;
+      empty=${html`<${Empty} title=${filter ? t('letters.none_found') : t('lost.empty')} text=${filter ? t('letters.none_found_text') : t('lost.empty_text')} cli=${filter ? null : lostLettersCommand} docs="dead-letters.md" />`} />`;
 }

@@ -2,11 +2,12 @@
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { t } from '../../lib/i18n.js';
 import { address, api, path } from '../../lib/api.js';
-import { prefix } from '../../lib/place.js';
 import { Dialog, open, reasonOf, toast } from '../../lib/layers.js';
 import { Check, Duration, NumberField, Radios, Select, TextField } from '../../lib/form.js';
 import { Icon } from '../../lib/icon.js';
-import { Code } from '../../lib/code.js';
+import { Command } from '../../lib/states.js';
+import { here } from '../../lib/here.js';
+import { jobCommand } from '../code/commands.js';
 import { Job, noteFound } from './job.js';
 import { NameField } from '../messages/name-field.js';
 import { split } from '../messages/filter.js';
@@ -162,7 +163,7 @@ function Begin({ close, vhost, scopes: offered, action }) {
     ${error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${error}</p>`}
     <div aria-live="polite" ref=${results}>${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} vhost=${vhost} scopes=${scopes} trials=${trials} action=${action} />`}${same && html`<${Check} label=${t('redrive.all_the_same')} value=${allTheSame} onInput=${setAllTheSame} />`}</div>
     ${mustType && trials && html`<${TextField} label=${t('frame.type_to_confirm', { what: count })} value=${typed} onInput=${setTyped} autocomplete="off" />`}
-    <details><summary>${t('redrive.as_command')}</summary><${Code} text=${commandOf(vhost, scopes, action, target, options, max)} /></details>
+    <details><summary>${t('redrive.as_command')}</summary>${scopes.map((s) => html`<${Command} key=${placeOf(s)} words=${jobCommand(here(), vhost, bodyOf(s, action, target, options, max, false))} />`)}</details>
   </${Dialog}>`;
 }
 
@@ -219,13 +220,3 @@ function Options({ options: o, set, max, setMax }) {
 
 // usualStop is the share that stops a job with a canary, in percent, unless another is chosen: a canary is there to be heeded.
 const usualStop = 20;
-
-function commandOf(vhost, scopes, action, target, options, max) {
-  const place = location.origin + prefix;
-  return scopes
-    .map(
-      (s) =>
-        `curl -u USER ${place}/api/x/redrives/${encodeURIComponent(vhost)} -H 'content-type: application/json' -d '${JSON.stringify(bodyOf(s, action, target, options, max, false)).replaceAll("'", "'\\''")}'`,
-    )
-    .join('\n');
-}

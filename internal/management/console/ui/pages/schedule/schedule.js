@@ -14,7 +14,8 @@ import { countDue, useDue } from './due-counts.js';
 import { faultOf } from '../messages/badges.js';
 import { FilterBox } from '../messages/filter-box.js';
 import { act, move, originOf, scheduleKey } from './actions.js';
-import { delayedSamples } from '../messages/code-samples.js';
+import { delayedCode } from '../code/clients.js';
+import { scheduledCommand } from '../code/commands.js';
 
 export function render() {
   const q = route.value.query;
@@ -28,7 +29,7 @@ export function render() {
   return html`<h1>${t('schedule.title')}</h1>
     <${Shown} of=${schedules}>${() =>
       all.length === 0
-        ? html`<${Empty} title=${t('schedule.empty')} text=${t('schedule.empty_text')} code=${delayedSamples} cli="bartleby ctl scheduled count" docs="scheduled-messages.md" />`
+        ? html`<${Empty} title=${t('schedule.empty')} text=${t('schedule.empty_text')} code=${delayedCode} cli=${scheduledCommand} docs="scheduled-messages.md" />`
         : html`<${Exchanges} all=${all} chosen=${q.exchange || ''} /><${Waiting} all=${all.filter((s) => !q.exchange || s.exchange === q.exchange)} chosen=${q.exchange || ''} view=${view} at=${at} slot=${Number(q.slot) || 0} filter=${q.filter || ''} />`}</${Shown}>`;
 }
 

@@ -1,0 +1,91 @@
+// All that the console shows to be copied, with sample values that shells and languages find hard. Run as a program, it
+// prints them as JSON for the broker at BASE (HTTP) and PORT (AMQP): samples.mjs BASE PORT
+import { fileURLToPath } from 'node:url';
+import { typed } from '../lib/commands.js';
+import * as clients from '../pages/code/clients.js';
+import * as commands from '../pages/code/commands.js';
+import * as policy from '../pages/code/policy.js';
+
+export const exported = { ...clients, ...commands, ...policy };
+
+// hard is a name with what shells and languages have a meaning for.
+export const hard = `it's "50%" \\ $HOME \`id\` & a|b (死信) ${'$'}{x} %{y} ^!`;
+
+const everyKind = {
+  'x-dead-letter-exchange': 'dlx',
+  'x-dead-letter-routing-key': hard,
+  'x-message-ttl': 60000,
+  'x-max-length-bytes': 5000000000,
+  'x-single-active-consumer': true,
+  'x-note': { list: [1, 'two', false], text: "it's" },
+};
+
+const ofPolicy = (name, operator) => ({
+  vhost: '/',
+  name,
+  pattern: `^${hard.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`,
+  definition: operator
+    ? { 'max-length': 1000 }
+    : { 'dead-letter-exchange': 'dlx', 'dead-letter-routing-key': hard, 'message-ttl': 5 },
+  priority: 3,
+  applyTo: 'queues',
+  operator,
+});
+
+// cases are the samples of each export of the modules below pages/code: commands are lists of words, codes are texts by
+// language or tool. commandsOf and codesOf are what a test runs, in this order.
+export function cases(at) {
+  const q = { vhost: '/', name: hard, durable: true, auto_delete: false, arguments: everyKind };
+  const job = {
+    source: { queue: 'orders.dlq' },
+    action: 'redrive',
+    target: { to: 'origin' },
+    filter: `header.who:"it's"`,
+  };
+  return {
+    queueCommand: [exported.queueCommand],
+    declareCommand: [
+      exported.declareCommand(at, q),
+      exported.declareCommand(at, { ...q, name: 'plain', arguments: {} }),
+    ],
+    deadLetterCommand: [exported.deadLetterCommand],
+    lintCommand: [exported.lintCommand],
+    lostLettersCommand: [exported.lostLettersCommand],
+    scheduledCommand: [exported.scheduledCommand],
+    redriveCommand: [exported.redriveCommand],
+    retryCommand: [exported.retryCommand({ vhost: '/', name: hard })],
+    jobCommand: [exported.jobCommand(at, '/', job)],
+    policyCommands: [false, true].flatMap((operator) => [
+      ...Object.values(exported.policyCommands(at, ofPolicy(hard, operator))),
+      ...Object.values(exported.policyCommands(at, ofPolicy('--dry-run', operator))),
+    ]),
+    policyCodes: [false, true].map((operator) => exported.policyCodes(at, ofPolicy(hard, operator))),
+    connectCode: [exported.connectCode(at, '/')],
+    deadLetterCode: [exported.deadLetterCode],
+    declareCode: [exported.declareCode(q), exported.declareCode({ ...q, name: 'plain', arguments: {} })],
+    bindCode: [exported.bindCode({ queue: hard, exchange: 'amq.topic', key: hard })],
+    delayedCode: [exported.delayedCode],
+    consumeCode: [exported.consumeCode(hard)],
+  };
+}
+
+const isCommand = (sample) => Array.isArray(sample);
+
+export const commandsOf = (all) => Object.values(all).flat().filter(isCommand);
+
+// codesOf are the texts of each language or tool, in the order of cases.
+export function codesOf(all) {
+  const codes = {};
+  for (const sample of Object.values(all)
+    .flat()
+    .filter((s) => !isCommand(s))) {
+    for (const [name, text] of Object.entries(sample)) (codes[name] ??= []).push(text);
+  }
+  return codes;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [base, port] = process.argv.slice(2);
+  const all = cases({ base, host: '127.0.0.1', port, user: 'guest' });
+  console.log(JSON.stringify({ commands: commandsOf(all).map((words) => typed(words).linux), codes: codesOf(all) }));
+}

@@ -103,6 +103,7 @@ func (m *Messages) bury(s *slot) PendingFree {
 	m.counts[Ready] -= int(s.live)
 	m.bytes[Ready] -= s.bytes
 	m.persistent -= int(s.persistent)
+	m.deadLetters -= int(s.deadLetters)
 	l := s.lane
 	l.ready -= int(s.ready)
 	if s.extra != nil {

@@ -2,7 +2,7 @@ package queue
 
 import "fmt"
 
-// Messages holds every copy in one queue. Its owner is the vhost; it changes only by applying facts.
+// Messages holds every copy in one queue. Its owner is the vhost; it changes only by folding facts.
 type Messages struct {
 	pool        *Pool
 	id          uint32
@@ -12,7 +12,8 @@ type Messages struct {
 	top         int // no lane above it has a ready entry
 	counts      [states]int
 	bytes       [states]int64
-	persistent  int    // copies that are in the log
+	persistent  int // copies that are in the log
+	deadLetters int
 	epoch       uint32 // of the pool when the queue was saved last
 	stands      uint64 // how often a chunk was put among those that are due
 }
@@ -40,6 +41,9 @@ func (m *Messages) Ready() int { return m.counts[Ready] }
 
 // Persistent counts the copies that are in the log.
 func (m *Messages) Persistent() int { return m.persistent }
+
+// DeadLetters counts the copies that are dead letters, whatever their state.
+func (m *Messages) DeadLetters() int { return m.deadLetters }
 
 // Unacked counts the copies with consumers.
 func (m *Messages) Unacked() int { return m.counts[Unacked] }
@@ -74,6 +78,9 @@ func (m *Messages) Push(s Seq, e Entry) *Entry {
 	m.top = max(m.top, s.lane())
 	m.counts[Ready]++
 	m.bytes[Ready] += int64(e.BodyBytes)
+	if e.Flags.DeadLetter() {
+		m.deadLetters++
+	}
 	if e.Flags&Persistent != 0 {
 		l.logged = l.next + 1
 		m.persistent++
@@ -135,7 +142,8 @@ func (m *Messages) Peek(s Seq) *Entry {
 	return &c.entries[k]
 }
 
-// Change returns the entry at s, which is there, to be changed: its flags and its deadline, nothing else.
+// Change returns the entry at s, which is there, to be changed: its deadline, and flags that do not make a dead letter
+// of it, nothing else.
 func (m *Messages) Change(s Seq) *Entry {
 	m.Touch()
 	c, i := m.lanes[s.lane()].at(s.n())
@@ -202,7 +210,13 @@ func (m *Messages) Resume(s Seq) { m.become(s, Ready) }
 func (m *Messages) Wait(s Seq) { m.become(s, Waiting) }
 
 // Hold makes an entry a held dead letter, which does not expire.
-func (m *Messages) Hold(s Seq) { m.become(s, Held).ExpireAt = 0 }
+func (m *Messages) Hold(s Seq) {
+	e := m.become(s, Held)
+	if !e.Flags.DeadLetter() {
+		m.deadLetters++
+	}
+	e.ExpireAt, e.Flags = 0, e.Flags&^(Handed|AtWork)|Letter
+}
 
 // become moves an entry from the state that it is in to another.
 func (m *Messages) become(s Seq, to State) *Entry {
@@ -242,6 +256,9 @@ func (m *Messages) Remove(s Seq) {
 	m.bytes[e.State] -= int64(e.BodyBytes)
 	if e.Flags&Persistent != 0 {
 		m.persistent--
+	}
+	if e.Flags.DeadLetter() {
+		m.deadLetters--
 	}
 	if e.State == Ready {
 		l.ready--
@@ -344,9 +361,12 @@ func (m *Messages) Check() error {
 	var counts [states]int
 	var bytes [states]int64
 	var err error
-	persistent := 0
+	persistent, deadLetters := 0, 0
 	m.Each(0, func(s Seq, e *Entry) bool {
 		counts[e.State]++
+		if e.Flags.DeadLetter() {
+			deadLetters++
+		}
 		if e.Flags&Persistent != 0 {
 			persistent++
 		}
@@ -366,6 +386,9 @@ func (m *Messages) Check() error {
 	}
 	if err == nil && persistent != m.persistent {
 		err = fmt.Errorf("queue: counted %d persistent entries, found %d", m.persistent, persistent)
+	}
+	if err == nil && deadLetters != m.deadLetters {
+		err = fmt.Errorf("queue: counted %d dead letters, found %d", m.deadLetters, deadLetters)
 	}
 	for _, l := range m.lanes {
 		for i := 0; i < len(l.slots) && err == nil; i++ {

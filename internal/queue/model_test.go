@@ -178,9 +178,10 @@ func (m *model) step(q *Messages, dice *rand.Rand, phase int) string {
 			e.Flags = Persistent
 			m.logged[lane] = s.n() + 1
 		}
+		e.Flags |= [...]Flags{0, 0, Letter, ReportsFailure, Letter | AtWork}[dice.IntN(5)]
 		q.Push(s, e)
 		m.next[lane] = s.n() + 1
-		m.entries = append(m.entries, modelEntry{seq: s, state: Ready, bytes: e.BodyBytes, expireAt: e.ExpireAt, persistent: e.Flags != 0, index: e.Index})
+		m.entries = append(m.entries, modelEntry{seq: s, state: Ready, bytes: e.BodyBytes, expireAt: e.ExpireAt, persistent: e.Flags&Persistent != 0, index: e.Index})
 		slices.SortFunc(m.entries, func(a, b modelEntry) int { return int(int64(a.seq) - int64(b.seq)) })
 		return "push"
 	case n < push+15:

@@ -57,12 +57,13 @@ type slot struct {
 	coldStats // of a cold slot
 }
 
-// coldStats is what replay and reclaim need of a chunk whose entries are not in memory.
+// coldStats is what folding and reclaim ask of a chunk whose entries are not in memory.
 type coldStats struct {
-	persistent uint16 // entries of that kind
-	handed     uint16 // with consumers; restored: that were so when the log ended
-	records    span   // of the log, where records lie
-	bytes      int64  // bodies of all entries
+	persistent  uint16 // entries of that kind
+	handed      uint16 // with consumers; restored: that were so when the log ended
+	deadLetters uint16
+	records     span  // of the log, where records lie
+	bytes       int64 // bodies of all entries
 }
 
 // slotExtra is what only few slots have.
@@ -143,6 +144,9 @@ func (s *slot) count(c *chunk) {
 		s.bytes += int64(e.BodyBytes)
 		if e.Flags&Persistent != 0 {
 			s.persistent++
+		}
+		if e.Flags.DeadLetter() {
+			s.deadLetters++
 		}
 		if e.Flags&Volatile == 0 {
 			s.records.add(e.Index)

@@ -167,10 +167,12 @@ func (w *world) checkSent(st *step, j *ledger.Job, x *sent) {
 		w.checkDiscarded(j, x)
 		return
 	}
+	stays := slices.ContainsFunc(x.came, func(l *ledger.Entry) bool { return l.Line == e.Line })
 	for _, l := range x.came {
-		again := len(e.Deaths) == 0 || j.Target == vhost.TargetOrigin || j.Target == vhost.TargetQueue && e.HomeOf(j.Queue).Target == e.HomeOf("").Target
-		restored := again && !j.DropExpiration && w.Messages[e.Message].TTL >= 0
-		if r := l.Resent; r.Job != j.ID || r.Times != e.Resent.Times+1 || r.CameBack || r.Restored != restored {
+		back := j.Target == vhost.TargetOrigin || j.Target == vhost.TargetQueue && e.HomeOf(j.Queue).Target == e.HomeOf("").Target
+		restored := (back || len(e.Deaths) == 0) && !j.DropExpiration && w.Messages[e.Message].TTL >= 0
+		atWork := back && !stays || len(e.Deaths) == 0 || e.Resent.AtWork
+		if r := l.Resent; r.Job != j.ID || r.Times != e.Resent.Times+1 || r.CameBack || r.Restored != restored || r.AtWork != atWork {
 			w.violate(Redrive, "message %d, sent by job %d, says of itself: %+v", e.Message, j.ID, r)
 		}
 		if j.StripDeaths != (len(l.Deaths) == 0) && len(e.Deaths) > 0 {

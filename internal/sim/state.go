@@ -47,6 +47,10 @@ func (w *world) checkSums() {
 			w.violate(Books, "queue %q: ready %d, unacked %d, waiting %d, held %d, differ from the ledger", q.Name, q.Ready, q.Unacked, q.Waiting, q.Held)
 			return
 		}
+		if q.DeadLetters != at.DeadLetters {
+			w.violate(Books, "queue %q counts %d dead letters, the ledger %d", q.Name, q.DeadLetters, at.DeadLetters)
+			return
+		}
 		n, bytes := at.Queued(false)
 		if set := &q.Settings; !excess && dropsHead(set.Overflow) && q.Ready > 0 &&
 			(set.MaxLength >= 0 && int64(n) > set.MaxLength || set.MaxLengthBytes >= 0 && bytes > set.MaxLengthBytes) {

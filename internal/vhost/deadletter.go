@@ -388,7 +388,7 @@ func (s *step) recordDeath(from *queueState, m *message, reason fact.Reason) (ba
 			old.Redrive.Restored = false
 		}
 		back = old.Redrive.SentBy()
-		old.Redrive.CameBack = true
+		old.Redrive.CameBack, old.Redrive.AtWork = true, false
 	} else {
 		scan := m.scan()
 		d.Exchange, d.Keys = string(m.content.Exchange), m.content.PublicKeys()

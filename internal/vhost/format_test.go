@@ -92,6 +92,9 @@ func goldenFacts() []fact.Fact {
 		{Kind: fact.Ruled, Queue: 300},
 		{Kind: fact.Orphaned, N: 1, Object: &fact.Object{Name: "x"}},
 		{Kind: fact.Orphaned, Object: &fact.Object{}},
+		{Kind: fact.Enqueued, Queue: 300, Seq: 12, History: storage.Ref{Log: testLog, Index: 9, Offset: 30, Size: 40}, Entry: queue.Entry{
+			Index: 9, Offset: 10, Size: 20, BodyBytes: 5, Flags: persistent | queue.Letter | queue.AtWork,
+		}},
 	}
 }
 
@@ -155,6 +158,15 @@ func goldenHistory() []byte {
 	})
 }
 
+// goldenRedriven is the history of a message that a job has returned to work.
+func goldenRedriven() []byte {
+	return fact.AppendHistory(nil, &fact.History{
+		Exchange: "x", Keys: []string{"k"}, Share: 2, Last: fact.Origin{Reason: fact.Rejected, Queue: "q", Exchange: "x"},
+		At:      1234567890123,
+		Redrive: fact.RedriveMark{Times: 2, Job: 300, Restored: true, AtWork: true},
+	})
+}
+
 // TestGoldenBytes says that data written by a released version may not be readable any more: the bytes of some
 // fact have changed. The file is never rewritten, only added to.
 func TestGoldenBytes(t *testing.T) {
@@ -166,7 +178,7 @@ func TestGoldenBytes(t *testing.T) {
 	var got strings.Builder
 	for _, f := range goldenFacts() {
 		b := goldenBytes(&f)
-		fmt.Fprintf(&got, "fact %d %s\n", f.Kind, hex.EncodeToString(b))
+		fmt.Fprintf(&got, "fact %d %s\n", b[0], hex.EncodeToString(b))
 		r := fact.Decoder{Rest: b}
 		back, err := fact.Parse(&r, testLog, 9)
 		if err != nil || r.Err != nil || len(r.Rest) > 0 {
@@ -182,6 +194,7 @@ func TestGoldenBytes(t *testing.T) {
 		}
 	}
 	fmt.Fprintf(&got, "record %s\nhistory %s\n", hex.EncodeToString(goldenRecord()), hex.EncodeToString(goldenHistory()))
+	fmt.Fprintf(&got, "redriven history %s\n", hex.EncodeToString(goldenRedriven()))
 	if got.String() != string(golden) {
 		t.Errorf("got\n%s\nwant\n%s", got.String(), golden)
 	}
@@ -244,7 +257,7 @@ func TestRecordsInABatch(t *testing.T) {
 	}
 }
 
-// TestDamagedBatches says that data which is not what was written is applied without a word: every prefix of a
+// TestDamagedBatches says that data which is not what was written is folded without a word: every prefix of a
 // batch that is no sequence of facts, and what nobody ever wrote, must be an error.
 func TestDamagedBatches(t *testing.T) {
 	t.Parallel()
@@ -256,12 +269,12 @@ func TestDamagedBatches(t *testing.T) {
 		batch = append(batch, goldenBytes(&f)...)
 		ends[len(batch)] = true
 	}
-	apply := func(b []byte) error { return New("/", testLog, testRecords{}, newPages()).ApplyBatch(9, b) }
-	if err := apply(batch); err != nil {
+	fold := func(b []byte) error { return New("/", testLog, testRecords{}, newPages()).Fold(9, b) }
+	if err := fold(batch); err != nil {
 		t.Fatalf("the whole batch: %v", err)
 	}
 	for n := range len(batch) {
-		if err := apply(batch[:n]); (err == nil) != ends[n] {
+		if err := fold(batch[:n]); (err == nil) != ends[n] {
 			t.Errorf("%d of %d octets: %v", n, len(batch), err)
 		}
 	}
@@ -277,8 +290,8 @@ func TestDamagedBatches(t *testing.T) {
 		"a number twice": fact.Append(fact.Append(fact.Append([]byte{fact.FormatVersion, 1}, &facts[1], 9),
 			&facts[6], 9), &facts[6], 9),
 	} {
-		if err := apply(b); err == nil {
-			t.Errorf("%s was applied", name)
+		if err := fold(b); err == nil {
+			t.Errorf("%s was folded", name)
 		}
 	}
 	if _, err := fact.ParseHistory(goldenHistory()[:20]); !errors.Is(err, fact.ErrTruncated) {
@@ -328,15 +341,15 @@ func FuzzFold(f *testing.F) {
 		_, err := fact.All(testLog, 9, b)
 		pages := newPages() // a snapshot names what it wrote there
 		v := New("/", testLog, testRecords{}, pages)
-		if applied := v.ApplyBatch(9, b); err != nil && applied == nil {
-			t.Fatalf("Facts says %v, ApplyBatch nothing", err)
-		} else if applied != nil {
+		if folded := v.Fold(9, b); err != nil && folded == nil {
+			t.Fatalf("Facts says %v, Fold nothing", err)
+		} else if folded != nil {
 			return
 		}
 		if err := v.Check(); err != nil && !bytes.Contains(b, []byte{byte(fact.Counted)}) {
 			t.Fatal(err)
 		}
-		if err := New("/", testLog, testRecords{}, pages).ApplyBatch(0, v.snapshot()); err != nil {
+		if err := New("/", testLog, testRecords{}, pages).Fold(0, v.snapshot()); err != nil {
 			t.Fatalf("its snapshot: %v", err)
 		}
 	})

@@ -98,8 +98,8 @@ func (v *VHost) await(q *queueState, seq queue.Seq, full []fact.QueueID) {
 	}
 }
 
-// applyHeld applies Held.
-func (v *VHost) applyHeld(q *queueState, s queue.Seq, e *queue.Entry, f *fact.Fact) {
+// foldHeld folds Held.
+func (v *VHost) foldHeld(q *queueState, s queue.Seq, e *queue.Entry, f *fact.Fact) {
 	q.messages.Touch()
 	side := q.messages.Side(s)
 	durable := e.Flags&queue.Persistent != 0
@@ -114,8 +114,6 @@ func (v *VHost) applyHeld(q *queueState, s queue.Seq, e *queue.Entry, f *fact.Fa
 	} else {
 		q.messages.Hold(s)
 	}
-	e = q.messages.Change(s)
-	e.Flags = e.Flags&^queue.Handed | queue.Letter
 	side.History = f.History
 	q.messages.SetSide(s, side)
 	if known {

@@ -86,6 +86,9 @@ func (sc *scenario) fact(f *fact.Fact) string {
 		if f.Entry.Flags&queue.Moved != 0 {
 			s += fmt.Sprintf(" record=%d", f.Entry.Index)
 		}
+		if f.Entry.Flags&queue.AtWork != 0 {
+			s += " at work"
+		}
 	case fact.Handed:
 		s = "handed " + sc.copyName(f.Queue, f.Seq)
 	case fact.Returned:

@@ -422,14 +422,16 @@ func (s *step) enqueue(q *queueState, m *message) (durable bool) {
 		Index: ref.Index, Offset: ref.Offset, Size: ref.Size,
 		BodyBytes: uint32(len(m.content.Body)), Priority: priority, ExpireAt: s.deadlineOf(q, m),
 	}
+	f.Entry.Flags = m.historyFlags()
 	s.flag(q, &f.Entry, ref, durable, m.reportsFailureIn(q))
 	if m.until > s.From {
 		f.At = m.until
 	}
 	if m.history != nil {
-		f.Entry.Flags |= queue.Letter
 		f.History = s.historyOf(m, durable)
-		q.counters().Letters++
+		if f.Entry.Flags.DeadLetter() {
+			q.counters().Letters++
+		}
 	}
 	if f.Entry.ExpireAt != 0 && f.Entry.ExpireAt <= s.From {
 		f.Entry.ExpireAt = s.Now // TTL 0: good for this step only
@@ -452,6 +454,17 @@ func (m *message) readFailure(headers []byte) {
 // published again where it had died is not: it is to be tried once more.
 func (m *message) reportsFailureIn(q *queueState) bool {
 	return m.reportsFailure || m.diedIn != nil && !slices.Contains(m.diedIn, q.object.Name)
+}
+
+// historyFlags are those that say of a new entry what has become of m before.
+func (m *message) historyFlags() queue.Flags {
+	switch {
+	case m.history == nil:
+		return 0
+	case m.history.Redrive.AtWork:
+		return queue.Letter | queue.AtWork
+	}
+	return queue.Letter
 }
 
 // flag sets what the flags of a new entry of q say of its record, which is at ref.

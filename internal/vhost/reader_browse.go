@@ -20,6 +20,7 @@ type Seen struct {
 	State       queue.State
 	Letter      bool // it has a history
 	Told        bool // its headers tell of a failure: a client has published it where failures go
+	DeadLetter  bool // what is scheduled is none, nor what a redrive returned to work, until it dies again
 	Persistent  bool
 	Redelivered bool
 	Priority    uint8
@@ -115,6 +116,7 @@ func (v *VHost) seen(q *queueState, seq queue.Seq, e *queue.Entry) Seen {
 		Told: e.Flags&queue.ReportsFailure != 0, Persistent: e.Flags&queue.Persistent != 0, Redelivered: e.Flags&queue.Redelivered != 0, Priority: e.Priority,
 		ExpireAt: e.ExpireAt, Size: e.Size, vhost: v, in: q, seq: seq, entry: *e, Scheduled: q.schedule != nil,
 	}
+	x.DeadLetter = x.Lost || !x.Scheduled && e.Flags.DeadLetter()
 	switch {
 	case x.Lost:
 		x.Cause = fact.Cause(e.Priority)

@@ -20,6 +20,7 @@ type QueueSample struct {
 	Policy, OperatorPolicy   string
 	Ready, Unacked           int
 	Waiting, Held            int
+	DeadLetters              int // of all of these
 	ReadyBytes, UnackedBytes int64
 	WaitingBytes, HeldBytes  int64
 	Consumers                int
@@ -149,7 +150,7 @@ func (r Reader) sample(q *queueState, to *Sampling, x *QueueSample) {
 		ID: q.id, Name: q.object.Name, Type: q.object.Type, Durable: q.object.Durable,
 		AutoDelete: q.object.AutoDelete, Exclusive: q.object.Exclusive, Policy: q.policy, OperatorPolicy: q.operator,
 		Ready: m.Ready(), Unacked: m.Unacked(), Waiting: m.Count(queue.Waiting), Held: m.Count(queue.Held),
-		ReadyBytes: m.Bytes(queue.Ready), UnackedBytes: m.Bytes(queue.Unacked),
+		DeadLetters: m.DeadLetters(), ReadyBytes: m.Bytes(queue.Ready), UnackedBytes: m.Bytes(queue.Unacked),
 		WaitingBytes: m.Bytes(queue.Waiting), HeldBytes: m.Bytes(queue.Held),
 		Consumers: q.consumers.Len(), Letters: r.letterWay(q, to), Stats: &to.none,
 	}
@@ -239,7 +240,7 @@ func (r Reader) OldestLetter(id fact.QueueID, known MessageID) (oldest MessageID
 	looked := 0
 	ok = false
 	q.messages.Each(s, func(at queue.Seq, e *queue.Entry) bool {
-		s, ok = at, e.State == queue.Ready && e.Flags&queue.Letter != 0
+		s, ok = at, e.State == queue.Ready && e.Flags&queue.Letter != 0 && e.Flags.DeadLetter()
 		looked++
 		return !ok && looked < oldestWithin
 	})

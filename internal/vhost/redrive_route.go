@@ -146,9 +146,12 @@ func (m *message) past() fact.History {
 // published with are its own again. What is kept stays where it is, too.
 func (s *step) redriveOne(o *JobSpec, job fact.JobID, w destination, source *queueState, seq queue.Seq, m *message, keep bool) {
 	h := m.past()
-	restore := !o.DropExpiration && m.scan().Expiration != nil && (job == 0 || o.returnsToWork(&h))
+	returns := job == 0 || o.returnsToWork(&h) // who edits a message wants it worked on
+	restore := !o.DropExpiration && m.scan().Expiration != nil && (returns || len(h.Deaths) == 0)
+	atWork := returns && !slices.Contains(w.targets, source) || !m.isDeadLetter(&h)
 	h.Exchange, h.Keys, h.HideCC, h.Share = w.exchange, w.keys, false, fact.LettersMax
 	h.Redrive = h.Redrive.Again(job)
+	h.Redrive.AtWork = atWork
 	if o.StripDeaths {
 		h.Deaths, h.First, h.Last = nil, fact.Origin{}, fact.Origin{}
 	}
@@ -171,10 +174,16 @@ func (s *step) redriveOne(o *JobSpec, job fact.JobID, w destination, source *que
 	}
 }
 
-// returnsToWork reports whether a job sends a message to where it is worked on, as it was published, and not from one
-// queue of dead letters to another, where its expiration would end it.
+// returnsToWork reports whether a job sends a message to where it is worked on, as it was published:
+// there it is no dead letter until it dies again. Elsewhere, and in the queue that it was taken from,
+// it stays what it is: another queue may be one of dead letters, where its expiration would end it.
 func (o *JobSpec) returnsToWork(h *fact.History) bool {
-	return len(h.Deaths) == 0 || o.Target == TargetOrigin || o.Target == TargetQueue && (o.Queue == "" || o.Queue == h.FirstQueue())
+	return o.Target == TargetOrigin || o.Target == TargetQueue && (o.Queue == "" || o.Queue == h.FirstQueue())
+}
+
+// isDeadLetter reports whether a message with that past is a dead letter, as queue.Flags say of one in a queue.
+func (m *message) isDeadLetter(h *fact.History) bool {
+	return (len(h.Deaths) > 0 || m.reportsFailure) && !h.Redrive.AtWork
 }
 
 // discardOne puts a message in the lost store, from which it may be taken back to its queue, or ends it for good if it

@@ -60,9 +60,9 @@ func (s *step) postpone(keepers []*topology.Exchange, m *message) (kept []Schedu
 		f := fact.Fact{Kind: fact.Enqueued, Durable: true, Queue: q.id, Seq: q.messages.Next(0), At: s.From + deadline.Instant(m.delay)}
 		ref := s.recordOf(&later, true)
 		f.Entry = queue.Entry{Index: ref.Index, Offset: ref.Offset, Size: ref.Size, BodyBytes: uint32(len(m.content.Body))}
+		f.Entry.Flags = later.historyFlags()
 		s.flag(q, &f.Entry, ref, true, m.reportsFailure)
 		if later.history != nil {
-			f.Entry.Flags |= queue.Letter
 			f.History = s.historyOf(&later, true)
 		}
 		s.emit(&f)
@@ -105,7 +105,7 @@ func (s *step) scheduleOf(exchange string) *queueState {
 	return s.schedules[exchange]
 }
 
-// addSchedule applies the making of a schedule.
+// addSchedule folds the making of a schedule.
 func (v *VHost) addSchedule(q *queueState) {
 	q.settings = v.share(Settings{TTL: -1, Expires: -1, MaxLength: -1, MaxLengthBytes: -1, DeliveryLimit: -1})
 	q.schedule = &schedule{}

@@ -1,5 +1,5 @@
 // Package ledger is what the simulation remembers of what it was promised: the slow and obvious version of what
-// queues, schedules and the shelf hold, and of the options and jobs of a virtual host, applied from facts by a
+// queues, schedules and the shelf hold, and of the options and jobs of a virtual host, folded from facts by a
 // handful of lines. It knows nothing of clients, of the disk, and of how the machine finds things.
 package ledger
 
@@ -43,6 +43,8 @@ type Line struct {
 	Last    map[uint64]queue.Seq // by lane, the last ever given, plus 1
 	Counts  [queue.Held + 1]int
 	Bytes   [queue.Held + 1]int64
+
+	DeadLetters int
 }
 
 // Entry is a copy of a message in a queue.
@@ -116,6 +118,7 @@ func (l *Ledger) Clone() *Ledger {
 	for from := range l.All() {
 		to := newLine(from.ID, from.Name, from.Durable)
 		to.Quorum, to.Lanes, to.Counts, to.Bytes = from.Quorum, from.Lanes, from.Counts, from.Bytes
+		to.DeadLetters = from.DeadLetters
 		if from.Kept != nil { // all of it is in the log
 			to.Kept, to.Last = from.Kept.clone(), maps.Clone(from.Last)
 		}
@@ -234,11 +237,17 @@ func (l *Ledger) Add(q fact.QueueID, e *Entry) {
 	at.Copies[e.Seq] = e
 	at.Counts[e.State]++
 	at.Bytes[e.State] += e.Bytes
+	if e.DeadLetter() {
+		at.DeadLetters++
+	}
 	at.Last[LaneOf(e.Seq)] = max(at.Last[LaneOf(e.Seq)], e.Seq+1)
 	if e.Durable {
 		l.Made++
 	}
 }
+
+// DeadLetter reports whether a copy in a queue has died, and no job has returned it to work since then.
+func (e *Entry) DeadLetter() bool { return e.Letter && !e.Resent.AtWork }
 
 // Become moves a copy from its state to another.
 func (e *Entry) Become(s queue.State) {
@@ -254,6 +263,9 @@ func (l *Ledger) Remove(e *Entry) {
 	delete(e.Line.Copies, e.Seq)
 	e.Line.Counts[e.State]--
 	e.Line.Bytes[e.State] -= e.Bytes
+	if e.DeadLetter() {
+		e.Line.DeadLetters--
+	}
 	if e.Line.Kept != nil {
 		e.Line.Kept.note(e)
 	}
@@ -266,7 +278,7 @@ func (l *Ledger) Remove(e *Entry) {
 	}
 }
 
-// Structure applies facts about whole queues, or the vhost.
+// Structure folds what concerns whole queues, or the vhost.
 func (l *Ledger) Structure(f *fact.Fact) {
 	switch f.Kind {
 	case fact.QueueDeclared:
@@ -334,6 +346,10 @@ func (e *Entry) Hold(f *fact.Fact, deaths []Death) {
 		e.Become(queue.Held)
 	}
 	e.Off = false
+	if !e.DeadLetter() {
+		e.Line.DeadLetters++
+	}
+	e.Resent.AtWork = false
 	e.Letter, e.Redelivered, e.Handed, e.ExpireAt, e.Until = true, false, false, 0, 0
 	e.History, e.Deaths, e.Lost, e.Took = f.History, deaths, f.Cause, f.Took
 }

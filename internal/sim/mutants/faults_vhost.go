@@ -270,6 +270,24 @@ func faultsOfVHost() []fault {
 			edits:  []edit{{file: vhostDir + "redrive_route.go", at: `if !keep`, after: ` && !s.planted(FAULT)`}},
 			checks: []check{by(sim.Redrive)},
 		},
+		{ // counts and lists it as a dead letter while it is worked on
+			name: "vhost: keep as a dead letter what was returned to work",
+			edits: []edit{{
+				file:  vhostDir + "redrive_route.go",
+				at:    `atWork := returns && !slices.Contains(w.targets, source)`,
+				after: ` && !s.planted(FAULT)`,
+			}},
+			checks: []check{by(sim.Redrive), test(vhostPkg, "TestWhatIsADeadLetter", "a dead letter is true")},
+		},
+		{ // of the counts of its queue
+			name: "vhost: forget that a message is worked on again",
+			edits: []edit{{
+				file:  vhostDir + "publish.go",
+				at:    `f.Entry.Flags = m.historyFlags()`,
+				after: `; if s.planted(FAULT) { f.Entry.Flags &^= queue.AtWork }`,
+			}},
+			checks: []check{by(sim.Books), test(vhostPkg, "TestWhatIsADeadLetter", "a dead letter is true")},
+		},
 		{
 			name: "vhost: let a job go as fast as it can",
 			edits: []edit{{file: vhostDir + "redrive.go", at: `	if p.Rate == 0 {
@@ -443,7 +461,7 @@ func faultsOfVHost() []fault {
 // forgets leaves facts of a kind out when a log is read.
 func forgets(kind string) []edit {
 	return []edit{{
-		file: vhostDir + "replay.go",
+		file: vhostDir + "fold.go",
 		at:   `		v.apply(&f)`,
 		before: `		if v.planted(FAULT) && f.Kind == ` + kind + ` { continue }
 `,

@@ -24,7 +24,7 @@ const FormatVersion = 1
 
 // Append encodes f; index is that of the batch it goes into.
 func Append(b []byte, f *Fact, index storage.Index) []byte {
-	b = append(b, byte(f.Kind))
+	b = append(b, byte(f.written()))
 	switch f.Kind {
 	case ExchangeDeclared, Bound, Unbound:
 		b = appendObject(b, f.Object)
@@ -130,6 +130,14 @@ func Append(b []byte, f *Fact, index storage.Index) []byte {
 		panic("fact: a record is encoded by whoever stores it")
 	}
 	return b
+}
+
+// written is the kind that stands for f in bytes.
+func (f *Fact) written() Kind {
+	if f.Kind == Enqueued && f.Entry.Flags&queue.AtWork != 0 {
+		return EnqueuedAtWork
+	}
+	return f.Kind
 }
 
 // causesListed is how many causes are listed in any case; those that came later are if they have counted something.
@@ -290,6 +298,10 @@ func Parse(r *Decoder, log storage.LogID, index storage.Index) (Fact, error) {
 		f.Bytes = r.sized()
 	case Enqueued:
 		parseEnqueued(r, &f, log, index)
+	case EnqueuedAtWork:
+		f.Kind = Enqueued
+		parseEnqueued(r, &f, log, index)
+		f.Entry.Flags |= queue.AtWork
 	case Handed:
 		f.Queue, f.Seq, f.N = QueueID(r.Uint()), queue.Seq(r.Uint()), r.Uint()
 	case Returned:

@@ -105,6 +105,9 @@ const (
 	// to it; only in checkpoints. One without a name of a policy comes first: it says that what none is named for has
 	// none.
 	Matched Kind = 40
+	// EnqueuedAtWork: as Enqueued, of a message that a redrive has returned to where it is worked on.
+	// Only bytes have it: a Fact is Enqueued, and its Entry has the flag.
+	EnqueuedAtWork Kind = 41
 	// PutOff: Queue, Seq, Failed. A copy that was to become a dead letter stays, with nobody, until there is room.
 	// Never in the log.
 	PutOff Kind = 255

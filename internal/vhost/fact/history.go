@@ -81,6 +81,7 @@ type RedriveMark struct {
 	Job      JobID  // that did it last, 0: none did
 	Restored bool   // it has its publisher's expiration again, until it dies again
 	CameBack bool   // it has died since
+	AtWork   bool   // it was returned to where it is worked on, and has not died since: it is no dead letter
 }
 
 // Again is what the letter carries on when it is sent back once more, by a job or, with 0, by none. Times does not
@@ -235,7 +236,7 @@ func AppendHistory(b []byte, h *History) []byte {
 	if x := &h.Redrive; x.Times > 0 {
 		b = binary.AppendUvarint(b, uint64(x.Times))
 		b = binary.AppendUvarint(b, uint64(x.Job))
-		b = append(b, Bits(x.Restored, x.CameBack))
+		b = append(b, Bits(x.Restored, x.CameBack, x.AtWork))
 	}
 	if h.At != 0 {
 		b = binary.AppendVarint(b, h.At)
@@ -307,7 +308,7 @@ func ReadHistory(r *Decoder) (History, error) {
 func ReadRedrive(r *Decoder) RedriveMark {
 	x := RedriveMark{Times: uint32(r.Uint()), Job: JobID(r.Uint())}
 	flags := r.Byte()
-	x.Restored, x.CameBack = flags&1 != 0, flags&2 != 0
+	x.Restored, x.CameBack, x.AtWork = flags&1 != 0, flags&2 != 0, flags&4 != 0
 	return x
 }
 

@@ -8,10 +8,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
-// A Checkpoint is what durable queues hold at the moment of BeginCheckpoint. It is saved piece by
-// piece while they change. A queue, or a chunk, that is about to change is saved first. Source:
-// ours, decision 12.
-type Checkpoint struct {
+// Saving is a checkpoint in the making: what durable queues hold at the moment of Freeze, saved piece by piece while
+// they change. A queue, or a chunk, that is about to change is saved first. Source: ours, decision 12.
+type Saving struct {
 	pool    *Pool
 	visit   func(*Messages)
 	slot    func(*Messages, Seq, []byte)
@@ -21,12 +20,11 @@ type Checkpoint struct {
 	buf     []byte
 }
 
-// BeginCheckpoint begins a checkpoint of the queues as they are. It calls visit for each durable queue before that
-// changes, at the latest by Checkpoint.Queue; and slot for each chunk with persistent messages, with what
-// Messages.Restore takes: the bytes are lent.
-func (p *Pool) BeginCheckpoint(visit func(*Messages), slot func(*Messages, Seq, []byte)) *Checkpoint {
+// Freeze begins a checkpoint of the queues as they are. Visit is called for each durable queue before it changes, at
+// the latest by Saving.Queue; slot with what Messages.Restore will want, lent, for each chunk with persistent messages.
+func (p *Pool) Freeze(visit func(*Messages), slot func(*Messages, Seq, []byte)) *Saving {
 	p.epoch++
-	p.saving = &Checkpoint{pool: p, visit: visit, slot: slot, dropped: p.dropped}
+	p.saving = &Saving{pool: p, visit: visit, slot: slot, dropped: p.dropped}
 	p.dropped = nil
 	return p.saving
 }
@@ -41,7 +39,7 @@ func (m *Messages) Touch() {
 	}
 }
 
-func (s *Checkpoint) queue(m *Messages) {
+func (s *Saving) queue(m *Messages) {
 	s.visit(m)
 	for _, l := range m.lanes {
 		s.rest = append(s.rest, l.slots...)
@@ -49,7 +47,7 @@ func (s *Checkpoint) queue(m *Messages) {
 }
 
 // Queue begins with a queue, unless that was done.
-func (s *Checkpoint) Queue(m *Messages) { m.Touch() }
+func (s *Saving) Queue(m *Messages) { m.Touch() }
 
 // pageCost is what it takes to write a page, and countCost what it takes to look through a chunk in memory, measured in
 // slots that have a page and nothing more.
@@ -60,7 +58,7 @@ const (
 
 // Some saves some chunks of the queues begun, n of those that have a page, or fewer that need one, and reports whether
 // there are more.
-func (s *Checkpoint) Some(n int) (more bool) {
+func (s *Saving) Some(n int) (more bool) {
 	for ; s.next < len(s.rest) && n > 0; s.next++ {
 		if x := s.rest[s.next]; x.epoch != s.pool.epoch {
 			n--
@@ -83,11 +81,11 @@ func (s *Checkpoint) Some(n int) (more bool) {
 }
 
 // End ends a checkpoint of which all has been saved, or which is given up.
-func (s *Checkpoint) End() { s.pool.saving, s.pool.storing = nil, s }
+func (s *Saving) End() { s.pool.saving, s.pool.storing = nil, s }
 
 // Stored tells what became of the checkpoint: if it counts now, the pages that the one before named and this one does
 // not are given back.
-func (s *Checkpoint) Stored(ok bool) {
+func (s *Saving) Stored(ok bool) {
 	s.pool.storing = nil
 	if !ok {
 		s.pool.dropped = append(s.dropped, s.pool.dropped...)
@@ -110,12 +108,13 @@ func (m *Messages) Logged(fn func(Seq)) {
 
 // What a saved slot has beside its page.
 const (
-	savedGone      = 1 << iota // a bitmap of what went, four numbers of 8 octets
-	savedHanded                // how many were with consumers, uvarint
-	savedHistories             // first batch, and how many more, uvarints
-	savedDue                   // the instant, uvarint
-	savedOthers                // waiting and held: number and octets of each, uvarints
-	savedMixed                 // transient messages were left out: the page must be counted
+	savedGone        = 1 << iota // a bitmap of what went, four numbers of 8 octets
+	savedHanded                  // how many were with consumers, uvarint
+	savedHistories               // first batch, and how many more, uvarints
+	savedDue                     // the instant, uvarint
+	savedOthers                  // waiting and held: number and octets of each, uvarints
+	savedMixed                   // transient messages were left out: the page must be counted
+	savedDeadLetters             // how many there are, uvarint; without it the page must be counted
 )
 
 // save tells the checkpoint in the making, if there is one, what is in s.
@@ -213,6 +212,8 @@ func appendSlot(b []byte, s *slot, page storage.Ref, gone *bitmap) []byte {
 	if s.persistent < s.live {
 		what |= savedMixed
 	}
+	what |= savedDeadLetters
+	b = binary.AppendUvarint(b, uint64(s.deadLetters))
 	b[at] = what
 	return b
 }
@@ -235,11 +236,12 @@ func (m *Messages) Restore(first Seq, saved []byte) (due deadline.Instant, err e
 	l.slots[i] = s
 	s.move(0, s.due())
 	m.pool.retain(s.page)
-	if what&savedMixed != 0 {
+	if what&savedMixed != 0 || what&savedDeadLetters == 0 {
 		m.recount(s)
 	}
 	s.ready = s.live - s.others()
 	m.persistent += int(s.persistent)
+	m.deadLetters += int(s.deadLetters)
 	l.ready += int(s.ready)
 	m.counts[Ready] += int(s.ready)
 	m.bytes[Ready] += s.bytes
@@ -256,7 +258,8 @@ func (m *Messages) Restore(first Seq, saved []byte) (due deadline.Instant, err e
 	return s.at, nil
 }
 
-// recount counts what a page holds of a chunk that had transient messages, too.
+// recount counts what a page holds of a chunk that had transient messages, too, or whose dead letters
+// an earlier version did not count.
 func (m *Messages) recount(s *slot) {
 	c := m.pool.take(true)
 	m.pool.fill(c, s.page, s.gone())
@@ -306,6 +309,9 @@ func (s *slot) parse(saved []byte, log storage.LogID) (what byte, ok bool) {
 		for i := range s.more().others {
 			s.extra.others[i] = stateStat{uint16(min(r.uint(), chunkLen)), int64(r.uint())}
 		}
+	}
+	if what&savedDeadLetters != 0 {
+		s.deadLetters = uint16(min(r.uint(), chunkLen))
 	}
 	s.persistent = s.live
 	return what, !r.bad && len(r.rest) == 0 && s.live > 0 && s.others() <= s.live

@@ -52,17 +52,17 @@ func BenchmarkCheckpoint(b *testing.B) {
 			var begin, portion time.Duration
 			for b.Loop() {
 				at := time.Now()
-				w.v.BeginCheckpoint(w.next() - 1)
+				w.v.Freeze(w.next() - 1)
 				begin = max(begin, time.Since(at))
 				for more := true; more; {
 					at = time.Now()
-					more = w.v.SaveCheckpoint(2048)
+					more = w.v.Save(2048)
 					portion = max(portion, time.Since(at))
 				}
 				at = time.Now()
-				w.v.EndCheckpoint()
+				w.v.Saved()
 				portion = max(portion, time.Since(at))
-				w.v.CheckpointStored(true)
+				w.v.Stored(true)
 			}
 			b.ReportMetric(float64(begin.Microseconds()), "begin-max-µs")
 			b.ReportMetric(float64(portion.Microseconds()), "portion-max-µs")

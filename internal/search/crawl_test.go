@@ -377,3 +377,49 @@ func TestSearchesBesideTheCrawler(t *testing.T) {
 	searches.Wait()
 	w.has(int64(len(w.scanned(Query{VHost: "/"}))))
 }
+
+func TestWhatIsWorkedOnAgainIsNotFound(t *testing.T) {
+	// If this fails, messages that a redrive has returned to their queue are found and counted as dead letters, or are
+	// not when they have died again.
+	t.Parallel()
+	w := newWorld(t)
+	w.declare("work", field("x-dead-letter-exchange", amqp.String("")), field("x-dead-letter-routing-key", amqp.String("dead")))
+	w.declare("dead")
+	for range 3 {
+		w.publish("work", &amqp.Properties{Has: amqp.FlagExpiration, Expiration: "500"}, "body")
+	}
+	by, _ := filter.GroupBy("queue")
+	check := func(when string, want int64) {
+		t.Helper()
+		w.crawl()
+		w.same("", Newest)
+		if refs, _ := w.all(Query{VHost: "/"}); int64(len(refs)) != want {
+			t.Errorf("%s, the index finds %v", when, refs)
+		}
+		q := GroupQuery{VHost: "/", By: by}
+		g, err := w.x.Groups(context.Background(), q)
+		if err != nil || g.Index == nil || g.Total != want || g.Without != 0 {
+			t.Errorf("%s, groups: %+v, %v", when, g, err)
+		}
+		if g, err = w.x.scanGroups(context.Background(), &q); err != nil || g.Total != want || g.Without != 0 {
+			t.Errorf("%s, groups by a scan: %+v, %v", when, g, err)
+		}
+	}
+	check("when all have died", 3)
+	w.do(vhost.Command{Kind: vhost.BeginRedrive, JobSpec: &vhost.JobSpec{User: "guest", Source: vhost.Where{Queue: "dead"}, Max: 2}})
+	w.advance(10 * time.Millisecond)
+	check("when two are worked on", 1)
+	w.advance(time.Second)
+	check("when they have died again", 3)
+	w.do(vhost.Command{Kind: vhost.BeginRedrive, JobSpec: &vhost.JobSpec{
+		User: "guest", Source: vhost.Where{Queue: "dead"}, Max: 1, Target: vhost.TargetExchange, Key: "elsewhere",
+	}})
+	w.advance(10 * time.Millisecond)
+	check("when one could not be moved", 3)
+	w.declare("elsewhere")
+	w.do(vhost.Command{Kind: vhost.BeginRedrive, JobSpec: &vhost.JobSpec{
+		User: "guest", Source: vhost.Where{Queue: "dead"}, Max: 1, Target: vhost.TargetExchange, Key: "elsewhere",
+	}})
+	w.advance(10 * time.Millisecond)
+	check("when one was moved elsewhere", 3)
+}

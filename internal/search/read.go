@@ -77,7 +77,7 @@ func (c *crawler) readPlace(k *known, place uint16, ends time.Time) (done bool, 
 					if x.Persistent {
 						h.lasting[lane] = x.ID
 					}
-					if isLetter(x) {
+					if x.DeadLetter {
 						h.take(x, place)
 					}
 					looks++

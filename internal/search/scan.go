@@ -10,13 +10,12 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/fairshare"
 	"github.com/bartleby-mq/bartleby/internal/filter"
-	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // A scan answers without the index: place by place, the lost letters first, then the queues, then the schedules by
 // name. Within a place letters come as they lie, so the order of an answer is by time only there. What waits in
-// schedules is in no index: it is scanned for behind what the index has found.
+// schedules is no dead letter, and in no index: it is scanned for if the filter asks for it.
 type scan struct {
 	index   *Index
 	vhost   string
@@ -114,6 +113,15 @@ func mayMatch(f *filter.Filter, m *filter.Message, fields ...string) bool {
 	return true
 }
 
+// asksForScheduled reports whether a filter asks for scheduled messages: only then are they found. f may be nil.
+func asksForScheduled(f *filter.Filter) bool {
+	if f == nil {
+		return false
+	}
+	asks := func(t filter.Term) bool { return t.Field == "state" && !t.Not }
+	return slices.ContainsFunc(f.Terms(), asks) && mayMatch(f, &filter.Message{State: "scheduled"}, "state")
+}
+
 // places lists where letters may be, from one place on. Schedules in which nothing can be meant are left out.
 func (s *scan) places(ctx context.Context, from vhost.Where) (all []vhost.Where, err error) {
 	if from.Lost {
@@ -123,6 +131,9 @@ func (s *scan) places(ctx context.Context, from vhost.Where) (all []vhost.Where,
 	err = s.index.look(ctx, s.vhost, func(v vhost.Reader) {
 		if from.Schedule == "" {
 			queues = v.QueueNames()
+		}
+		if !asksForScheduled(s.filter) {
+			return
 		}
 		for _, name := range v.ScheduleNames() {
 			if _, messages, _ := v.ScheduleNamed(name); messages > 0 {
@@ -137,8 +148,7 @@ func (s *scan) places(ctx context.Context, from vhost.Where) (all []vhost.Where,
 		}
 	}
 	for _, name := range schedules {
-		m := filter.Message{Queue: name, State: "scheduled"}
-		if name >= from.Schedule && mayMatch(s.filter, &m, "queue", "state") {
+		if name >= from.Schedule && mayMatch(s.filter, &filter.Message{Queue: name}, "queue") {
 			all = append(all, vhost.Where{Schedule: name})
 		}
 	}
@@ -198,11 +208,6 @@ func (s *scan) some(ctx context.Context, at vhost.Where, after uint64, visit Vis
 	return next, err
 }
 
-// isLetter reports whether a message is one of those that this package is about.
-func isLetter(x *vhost.Seen) bool {
-	return x.Letter || x.Told || x.Lost || x.Scheduled || x.State == queue.Held
-}
-
 // meant visits a message if it is asked for.
 func (s *scan) meant(x *vhost.Seen, visit Visit) bool {
 	if s.died && x.Scheduled && !x.Letter {
@@ -213,7 +218,7 @@ func (s *scan) meant(x *vhost.Seen, visit Visit) bool {
 			return false
 		}
 	}
-	if s.scanned++; !isLetter(x) {
+	if s.scanned++; !x.DeadLetter && !x.Scheduled {
 		return false
 	}
 	m := x.ForFilter(0)

@@ -344,7 +344,7 @@ func (x *Index) verify(ctx context.Context, k *known, q *Query, needs filter.Nee
 // find looks for a letter in the machine; nil if it is gone, or was there at another time.
 func (f *found) find(v vhost.Reader, needs filter.Need) (*filter.Message, *vhost.Seen) {
 	seen, ok := v.Find(f.ref.Where, f.ref.ID)
-	if !ok || !isLetter(&seen) {
+	if !ok || !seen.DeadLetter {
 		return nil, nil
 	}
 	m := seen.ForFilter(needs)

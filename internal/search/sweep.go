@@ -192,7 +192,7 @@ func (w *window) compare(x *vhost.Seen, at *int, gone *[]knownLetter) (take bool
 	if here || x.ID > w.marks[laneOf(x.ID)] {
 		return false
 	}
-	return held || isLetter(x) && slices.ContainsFunc(w.again, func(r idRange) bool { return r.first <= x.ID && x.ID <= r.last })
+	return held || x.DeadLetter && slices.ContainsFunc(w.again, func(r idRange) bool { return r.first <= x.ID && x.ID <= r.last })
 }
 
 // bound keeps the index within its limits, and what it has in order: segments of which little is left are read anew,

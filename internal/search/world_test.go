@@ -132,7 +132,12 @@ func (w *world) publish(queue string, p *amqp.Properties, body string) {
 	p.Has |= amqp.FlagDeliveryMode
 	p.DeliveryMode = amqp.Persistent
 	w.do(vhost.Command{Kind: vhost.Publish, Key: []byte(queue), Properties: amqp.AppendProperties(nil, p), Body: []byte(body)})
-	if err := w.e.Advance(context.Background(), time.Second); err != nil {
+	w.advance(time.Second)
+}
+
+func (w *world) advance(d time.Duration) {
+	w.t.Helper()
+	if err := w.e.Advance(context.Background(), d); err != nil {
 		w.t.Fatal(err)
 	}
 }

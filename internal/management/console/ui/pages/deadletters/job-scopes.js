@@ -26,7 +26,7 @@ export function scopesOf(letters) {
 }
 
 // sorted makes scopes of what was answered; targets are the dead-letter queues, null if it does not matter.
-export function sorted({ filter, places, targets, lost, held, scheduled }) {
+export function sorted({ filter, places, targets, lost, held }) {
   const of = (g) => ({ source: { queue: g.value }, filter, count: g.count });
   const found = places.groups.filter((g) => g.value !== '');
   const meant = found.filter((g) => !targets || targets.includes(g.value)).map(of);
@@ -34,7 +34,7 @@ export function sorted({ filter, places, targets, lost, held, scheduled }) {
   const elsewhere = found.filter((g) => targets && !targets.includes(g.value)).map(of);
   return Object.assign(
     meant.sort((a, b) => b.count - a.count),
-    { more: places.others, out: { held, scheduled, elsewhere } },
+    { more: places.others, out: { held, scheduled: 0, elsewhere } },
   );
 }
 

@@ -17,21 +17,20 @@ import { Trials, placeOf } from './dry-run.js';
 
 const placesMost = 500; // that are asked for
 
-// scopesByFilter asks where the letters are that a filter finds. Those in queues that are no dead-letter queues were sent back and wait
-// for their consumers, or their queue is one no more: they are left out for now, unless the filter names queues.
+// scopesByFilter asks where the letters are that a filter finds. Those in queues that are no
+// dead-letter queues, or no longer, are left out for now, unless the filter names queues.
 export async function scopesByFilter(vhost, filter) {
   const groups = (by, term) =>
     api.get(`x/letters/${path`${vhost}`}/groups`, { by, filter: `${filter} ${term}`.trim(), limit: placesMost });
   const some = (by, term) => groups(by, term).catch(() => ({ groups: [], total: 0 })); // who may not see them has none
   const named = split(filter).some((x) => (x.field === 'queue' || x.field === 'dlq') && !x.not);
-  const [targets, places, lost, held, scheduled] = await Promise.all([
+  const [targets, places, lost, held] = await Promise.all([
     named ? null : placesOfLetters(vhost),
     groups('queue', '-state:scheduled -state:held'),
     some('cause', 'state:lost'),
     some('queue', 'state:held'),
-    some('queue', 'state:scheduled'),
   ]);
-  return sorted({ filter, places, targets, lost: all(lost), held: all(held), scheduled: all(scheduled) });
+  return sorted({ filter, places, targets, lost: all(lost), held: all(held) });
 }
 
 const all = (groups) => groups.total + (groups.without || 0);

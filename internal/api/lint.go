@@ -25,6 +25,7 @@ type Lint struct {
 type Paths struct {
 	VHost    string          `json:"vhost"`
 	Queue    string          `json:"queue"`
+	Role     string          `json:"role"` // as in a TopologyQueue
 	Paths    List[EventPath] `json:"paths"`
 	Findings List[Finding]   `json:"findings"` // about the queues and exchanges on the way
 }

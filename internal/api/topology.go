@@ -43,8 +43,9 @@ type TopologyQueue struct {
 	Bytes     int64  `json:"bytes"`
 	Consumers int    `json:"consumers"`
 	State     string `json:"state"`   // empty, flowing (it has consumers), resting, full
-	Letters   bool   `json:"letters"` // dead letters of queues come here
-	Loop      bool   `json:"loop"`    // they may come back here
+	Role      string `json:"role"`    // dead_letter (a dead-letter queue), retry (dead letters wait in it for a retry), or ""
+	Letters   bool   `json:"letters"` // it is a dead-letter queue
+	Loop      bool   `json:"loop"`    // dead letters may come back here
 
 	DeadLetterExchange   *string `json:"dead_letter_exchange"`
 	DeadLetterRoutingKey *string `json:"dead_letter_routing_key"` // null: letters keep their own

@@ -89,7 +89,8 @@ func (f *findings) target(i int, q *vhost.SnapshotQueue) {
 	}
 	source := func(i int) Param { return Param{"source", f.Queues[i].Name} }
 	f.room(i, q)
-	if q.Consumers == 0 && set.TTL < 0 && set.Expires < 0 && !set.Limited() && !f.inLoop[i] { // in a loop they are work
+	keeps := f.roles[i] == RoleDeadLetter && !f.inLoop[i] // in a loop they are work
+	if keeps && q.Consumers == 0 && set.TTL < 0 && set.Expires < 0 && !set.Limited() {
 		f.add(Warning, "no_consumer", "queue", q.Name, source(sender), number("messages", int64(q.Ready+q.Unacked+q.Waiting+q.Held)))
 	}
 	if set.Limited() && set.Overflow.DropsHead() && !hasDLX(set) && set.MaxLength != 0 && set.MaxLengthBytes != 0 {

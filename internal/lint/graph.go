@@ -22,8 +22,8 @@ type Node struct {
 	// one of the two, or none: an exchange that something names, and that does not exist
 	Exchange *vhost.SnapshotExchange
 	Queue    *vhost.SnapshotQueue
-	Letters  bool // dead letters of others come to the queue
-	Loop     bool // and may come again
+	Role     Role // of the queue
+	Loop     bool // dead letters may come again to the queue
 	Hidden   int  // edges from or to it that are not there
 }
 
@@ -125,9 +125,8 @@ func (w *grapher) draw() {
 		}
 	}
 	for i := range w.Queues {
-		_, letters := w.senders[i].all.but(i)
 		w.queues = append(w.queues, len(w.nodes))
-		w.nodes = append(w.nodes, Node{Name: w.Queues[i].Name, Queue: &w.Queues[i], Letters: letters, Loop: w.inLoop[i]})
+		w.nodes = append(w.nodes, Node{Name: w.Queues[i].Name, Queue: &w.Queues[i], Role: w.roles[i], Loop: w.inLoop[i]})
 	}
 	for i := range w.Bindings {
 		w.binding(i)

@@ -33,6 +33,7 @@ type Analysis struct {
 	senders []letterSenders // to Queues
 	loops   []loop
 	inLoop  []bool // of Queues
+	roles   []Role // of Queues
 }
 
 // Analyze finds out where all dead letters go. It takes time, and is not for the goroutine that runs the virtual host.
@@ -58,8 +59,19 @@ func Analyze(of *vhost.Snapshot) *Analysis {
 		}
 	}
 	s.findWays()
-	s.findLoops()
+	all := s.letterGraph(false)
+	s.findLoops(all, s.letterGraph(true))
+	s.roles = all.Roles()
 	return s
+}
+
+// Role is what a queue is for dead letters of others; of one that does not exist there is none.
+func (s *Analysis) Role(queue string) Role {
+	i, there := s.queues[queue]
+	if !there {
+		return RoleNone
+	}
+	return s.roles[i]
 }
 
 // exchange finds an exchange by its name, nil if there is none.

@@ -38,7 +38,7 @@ func getPaths(r *web.Request) (web.Answer, error) {
 
 // showPaths shows paths, and what is wrong on the way.
 func showPaths(s *lint.Analysis, queue string, paths []lint.Path) *api.Paths {
-	shown := &api.Paths{VHost: s.VHost, Queue: queue}
+	shown := &api.Paths{VHost: s.VHost, Queue: queue, Role: s.Role(queue).String()}
 	var queues, exchanges []string
 	for i := range paths {
 		p := &paths[i]

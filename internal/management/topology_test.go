@@ -77,7 +77,7 @@ func TestTopology(t *testing.T) {
 	if n := nodes["e:nope"]; !n.Missing || n.Kind != "exchange" || n.Queue != nil {
 		t.Errorf("%+v", n)
 	}
-	if n := nodes["q:a"]; n.Severity != "error" || n.Type != "classic" || !n.Queue.Loop || !n.Queue.Letters || *n.Queue.MessageTTL != 60000 ||
+	if n := nodes["q:a"]; n.Severity != "error" || n.Type != "classic" || !n.Queue.Loop || n.Queue.Role != "retry" || *n.Queue.MessageTTL != 60000 ||
 		*n.Queue.DeadLetterExchange != "" || *n.Queue.DeadLetterRoutingKey != "b" || n.Queue.State != "empty" || n.Queue.MaxLength != nil {
 		t.Errorf("%+v %+v", n, n.Queue)
 	}

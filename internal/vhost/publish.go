@@ -24,7 +24,7 @@ type message struct {
 	prioritized    bool // it has the priority property
 	priority       uint8
 	diedIn         []string // queues in an x-death that a client has copied
-	ttl            int64 // from the expiration property, -1 if none; a letter has none
+	ttl            int64    // from the expiration property, -1 if none; a letter has none
 
 	delay          int64            // ms for which a delayed exchange keeps it
 	malformedDelay *amqp.Error      // what the publisher is told if there is one, and that cannot be read

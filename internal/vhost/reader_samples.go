@@ -34,7 +34,8 @@ type QueueSample struct {
 // LetterWay is where the dead letters of a queue go, as far as that can be known before they die.
 type LetterWay struct {
 	Kind    WayKind
-	Targets []fact.QueueID // shared: do not change them
+	Targets []fact.QueueID // shared by queues with the same way: do not change them
+	Waits   bool           // dead letters that come into the queue expire there
 }
 
 // WayKind is whether dead letters have a way.
@@ -55,8 +56,15 @@ type Sampling struct {
 	gone    map[string]QueueStats
 	none    QueueStats // of queues that have counted nothing
 	after   fact.QueueID
-	version uint64                    // of the topology, for
-	ways    map[string][]fact.QueueID // where an exchange leads, whatever the key
+	version uint64                       // of the topology, for
+	ways    map[letterKey][]fact.QueueID // where an exchange leads
+}
+
+// letterKey is a dead-letter exchange and a dead-letter routing key; own says that dead letters keep theirs, which may
+// be any.
+type letterKey struct {
+	exchange, key string
+	own           bool
 }
 
 // Sample visits up to most queues more, in the order of their numbers, and reports whether there may be others. A
@@ -66,7 +74,7 @@ func (r Reader) Sample(to *Sampling, most int, visit func(*QueueSample)) (more b
 		r.v.beginSampling(to)
 	}
 	if to.ways == nil || to.version != r.v.topo.Version() {
-		to.version, to.ways = r.v.topo.Version(), map[string][]fact.QueueID{}
+		to.version, to.ways = r.v.topo.Version(), map[letterKey][]fact.QueueID{}
 	}
 	var x QueueSample
 	for _, q := range r.v.after(to.after) {
@@ -172,27 +180,29 @@ func (r Reader) letterWay(q *queueState, to *Sampling) LetterWay {
 	if !set.HasDLX {
 		return LetterWay{}
 	}
+	w := LetterWay{Kind: WayOpen, Waits: set.TTL >= 0 && r.v.options.TTLInDLQ}
 	x := r.v.topo.Exchange(set.DeadLetterExchange)
+	key := letterKey{set.DeadLetterExchange, set.DeadLetterRoutingKey, !set.HasDLRK}
 	if x == nil {
-		return LetterWay{Kind: WayMissing}
+		w.Kind = WayMissing
+		return w
 	}
-	var targets []fact.QueueID
-	switch {
-	case set.HasDLRK:
-		targets = r.v.topo.Route(x, &topology.Message{Key: []byte(set.DeadLetterRoutingKey)}, nil).Queues
-	case set.DeadLetterExchange == "":
-		return LetterWay{Kind: WayOpen} // back to where they were published, if that was by name
-	default:
-		known := false
-		if targets, known = to.ways[set.DeadLetterExchange]; !known {
-			targets = r.leadsTo(set.DeadLetterExchange)
-			to.ways[set.DeadLetterExchange] = targets
+	if key.own && key.exchange == "" {
+		return w // back to where they were published, if that was by name
+	}
+	known := false
+	if w.Targets, known = to.ways[key]; !known {
+		if key.own {
+			w.Targets = r.leadsTo(key.exchange)
+		} else {
+			w.Targets = r.v.topo.Route(x, &topology.Message{Key: []byte(key.key)}, nil).Queues
 		}
+		to.ways[key] = w.Targets
 	}
-	if len(targets) == 0 {
-		return LetterWay{Kind: WayUnbound}
+	if len(w.Targets) == 0 {
+		w.Kind = WayUnbound
 	}
-	return LetterWay{WayOpen, targets}
+	return w
 }
 
 // leadsTo lists the queues that an exchange may route a message to.

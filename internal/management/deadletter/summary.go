@@ -83,7 +83,7 @@ func summaryOf(ctx context.Context, s *stats.Reader, h *accounts.VHost,
 	sum.Recent = s.RecentDeaths(h, of, stats.FiguresOfAll(&n, &f.Traffic), f.Rows)
 	sum.OldestSec = secondsIf(f.DeadLetters.Oldest)
 	for i := range f.Rows {
-		if q := &f.Rows[i]; q.Target {
+		if q := &f.Rows[i]; q.IsDLQ() {
 			sum.Queues = append(sum.Queues, api.LetterQueue{
 				Name: q.Name, Messages: int64(stats.Depth(&q.QueueSample)), Bytes: int64(stats.DepthBytes(&q.QueueSample)), Consumers: q.Consumers,
 				Arrivals: q.Stats.Letters, OldestSec: secondsIf(q.Oldest),

@@ -151,16 +151,21 @@ func (s *scrape) deathsOfQueues() {
 	})
 }
 
-// targets shows the queues that dead letters come to.
+// targets shows the dead-letter queues.
 func (s *scrape) targets() {
-	const messages, size, oldest, arrivals = "bartleby_dlq_messages", "bartleby_dlq_bytes", "bartleby_dlq_oldest_message_age_seconds", "bartleby_dlq_arrivals_total"
-	const ageHelp = "Seconds since the dead letter at the head of a queue died; absent if there is none"
+	const (
+		messages, messagesHelp = "bartleby_dlq_messages", "Messages in dead-letter queues"
+		size, sizeHelp         = "bartleby_dlq_bytes", "Body bytes of messages in dead-letter queues"
+		arrivals, arrivalsHelp = "bartleby_dlq_arrivals_total", "Dead letters that arrived in queues"
+		oldest                 = "bartleby_dlq_oldest_message_age_seconds"
+		oldestHelp             = "Seconds since the dead letter at the head of a queue died; absent if there is none"
+	)
 	if s.aggregated() {
-		s.ofHosts("bartleby_dlq_queues", gauge, "Queues that are targets of a dead-letter exchange", func(h *stats.VHost) float64 { return float64(h.DeadLetters.Queues) })
-		s.ofHosts(messages, gauge, "Messages in queues that are targets of a dead-letter exchange", func(h *stats.VHost) float64 { return float64(h.DeadLetters.Messages) })
-		s.ofHosts(size, gauge, "Body bytes of messages in queues that are targets of a dead-letter exchange", func(h *stats.VHost) float64 { return float64(h.DeadLetters.Bytes) })
-		s.ofHosts(arrivals, counter, "Dead letters that arrived in queues", func(h *stats.VHost) float64 { return float64(h.Total.Stats.Letters) })
-		s.family(oldest, gauge, ageHelp)
+		s.ofHosts("bartleby_dlq_queues", gauge, "Dead-letter queues", func(h *stats.VHost) float64 { return float64(h.DeadLetters.Queues) })
+		s.ofHosts(messages, gauge, messagesHelp, func(h *stats.VHost) float64 { return float64(h.DeadLetters.Messages) })
+		s.ofHosts(size, gauge, sizeHelp, func(h *stats.VHost) float64 { return float64(h.DeadLetters.Bytes) })
+		s.ofHosts(arrivals, counter, arrivalsHelp, func(h *stats.VHost) float64 { return float64(h.Total.Stats.Letters) })
+		s.family(oldest, gauge, oldestHelp)
 		for _, h := range s.hosts {
 			if h.DeadLetters.Oldest >= 0 && h.Up {
 				s.series(oldest, h.Labels, h.DeadLetters.Oldest)
@@ -168,21 +173,23 @@ func (s *scrape) targets() {
 		}
 		return
 	}
-	target := func(q *stats.Queue) bool { return q.Target }
-	s.ofTargets(messages, gauge, "Messages in queues that are targets of a dead-letter exchange", target, func(q *stats.Queue) float64 { return float64(stats.Depth(&q.QueueSample)) })
-	s.ofTargets(size, gauge, "Body bytes of messages in queues that are targets of a dead-letter exchange", target, func(q *stats.Queue) float64 { return float64(stats.DepthBytes(&q.QueueSample)) })
-	s.ofTargets(oldest, gauge, ageHelp, func(q *stats.Queue) bool { return q.Oldest >= 0 }, func(q *stats.Queue) float64 { return q.Oldest })
-	s.ofTargets(arrivals, counter, "Dead letters that arrived in queues", func(q *stats.Queue) bool { return q.Target || q.Stats.Letters > 0 },
+	s.ofTargets(messages, gauge, messagesHelp, (*stats.Queue).IsDLQ,
+		func(q *stats.Queue) float64 { return float64(stats.Depth(&q.QueueSample)) })
+	s.ofTargets(size, gauge, sizeHelp, (*stats.Queue).IsDLQ,
+		func(q *stats.Queue) float64 { return float64(stats.DepthBytes(&q.QueueSample)) })
+	s.ofTargets(oldest, gauge, oldestHelp, func(q *stats.Queue) bool { return q.Oldest >= 0 },
+		func(q *stats.Queue) float64 { return q.Oldest })
+	s.ofTargets(arrivals, counter, arrivalsHelp, func(q *stats.Queue) bool { return q.IsDLQ() || q.Stats.Letters > 0 },
 		func(q *stats.Queue) float64 { return float64(q.Stats.Letters) })
 	s.departures()
 }
 
-// departures counts how messages left the queues that dead letters come to.
+// departures counts how messages left dead-letter queues.
 func (s *scrape) departures() {
 	const name = "bartleby_dlq_departures_total"
-	s.family(name, counter, "Messages that left queues that are targets of a dead-letter exchange, by outcome")
+	s.family(name, counter, "Messages that left dead-letter queues, by outcome")
 	s.eachQueue(func(q *stats.Queue) {
-		if !q.Target {
+		if !q.IsDLQ() {
 			return
 		}
 		n := q.Stats

@@ -14,7 +14,7 @@ func (s *scrape) redriveMetrics() {
 	if !s.aggregated() {
 		s.family(messages, counter, help)
 		s.eachQueue(func(q *stats.Queue) {
-			if n := q.Stats; q.Target || n.Redriven+n.Discarded+n.RedrivesRefused > 0 {
+			if n := q.Stats; q.IsDLQ() || n.Redriven+n.Discarded+n.RedrivesRefused > 0 {
 				s.results(messages, q.Labels, n.Redriven, n.RedrivesRefused, n.CameBack, n.Discarded)
 			}
 		})

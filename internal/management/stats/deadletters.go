@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/accounts"
+	"github.com/bartleby-mq/bartleby/internal/lint"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
@@ -16,14 +17,18 @@ import (
 // before others are served: each may cost a read of the disk.
 const headsMax, headsPortion = 4096, 32
 
-// deadLetterQueues is where dead letters of a virtual host go: read queue by queue, then looked at.
+// deadLetterQueues finds the dead-letter queues of a virtual host: queues are read one by one, then looked at.
 type deadLetterQueues struct {
-	targets map[fact.QueueID]bool
-	queues  []targetQueue // all queues: which are targets is known in the end
+	graph  lint.LetterGraph
+	queues []sampledQueue // as in graph
+	sets   map[*fact.QueueID]int
+	ways   [][]fact.QueueID     // as graph.Sets
+	places map[fact.QueueID]int // in queues
+	roles  []lint.Role
 }
 
-// targetQueue is what is shown of a queue if it is a target.
-type targetQueue struct {
+// sampledQueue is what is shown of a queue if it is a dead-letter queue.
+type sampledQueue struct {
 	id        fact.QueueID
 	consumers int32
 	ready     bool
@@ -31,31 +36,63 @@ type targetQueue struct {
 	bytes     int64
 }
 
-// DeadLetters are the figures of the queues that dead letters come to.
+// DeadLetters are the figures of the dead-letter queues.
 type DeadLetters struct {
 	Queues          int
 	Messages, Bytes int64
 	Oldest          float64 // seconds, of the dead letters at the heads; -1 if there is none
-	WithoutConsumer int     // targets with messages that nobody consumes
+	WithoutConsumer int     // of those with messages
 }
 
 func (m *deadLetterQueues) add(q *vhost.QueueSample) {
-	m.queues = append(m.queues, targetQueue{
+	if m.sets == nil {
+		m.sets, m.places = map[*fact.QueueID]int{}, map[fact.QueueID]int{}
+	}
+	m.places[q.ID] = len(m.queues)
+	m.queues = append(m.queues, sampledQueue{
 		q.ID, int32(q.Consumers), q.Ready > 0, int64(q.Ready) + int64(q.Unacked) + int64(q.Waiting) + int64(q.Held),
 		q.ReadyBytes + q.UnackedBytes + q.WaitingBytes + q.HeldBytes,
 	})
-	for _, id := range q.Letters.Targets {
-		if m.targets == nil {
-			m.targets = map[fact.QueueID]bool{}
+	node := lint.LetterNode{Waits: q.Letters.Waits}
+	if all := q.Letters.Targets; len(all) > 0 {
+		set, known := m.sets[&all[0]]
+		if !known {
+			set = len(m.ways)
+			m.sets[&all[0]] = set
+			m.ways = append(m.ways, all)
 		}
-		m.targets[id] = true
+		node.Ways = []int{set}
 	}
+	m.graph.Queues = append(m.graph.Queues, node)
 }
 
-// full lists the targets in which something is ready.
+// findRoles finds the dead-letter queues when all queues are known.
+func (m *deadLetterQueues) findRoles() {
+	for _, ids := range m.ways {
+		set := make([]int, 0, len(ids))
+		for _, id := range ids {
+			if at, known := m.places[id]; known {
+				set = append(set, at)
+			}
+		}
+		m.graph.Sets = append(m.graph.Sets, set)
+	}
+	m.roles = m.graph.Roles()
+}
+
+// role is what a queue is for dead letters.
+func (m *deadLetterQueues) role(id fact.QueueID) lint.Role {
+	at, known := m.places[id]
+	if !known {
+		return lint.RoleNone
+	}
+	return m.roles[at]
+}
+
+// full lists the dead-letter queues in which something is ready.
 func (m *deadLetterQueues) full() (ids []fact.QueueID) {
 	for i := range m.queues {
-		if q := &m.queues[i]; q.ready && m.targets[q.id] {
+		if q := &m.queues[i]; q.ready && m.roles[i] == lint.RoleDeadLetter {
 			ids = append(ids, q.id)
 		}
 	}
@@ -63,12 +100,13 @@ func (m *deadLetterQueues) full() (ids []fact.QueueID) {
 }
 
 func (m *deadLetterQueues) figures(ages map[fact.QueueID]float64) DeadLetters {
-	f := DeadLetters{Queues: len(m.targets), Oldest: -1}
+	f := DeadLetters{Oldest: -1}
 	for i := range m.queues {
 		q := &m.queues[i]
-		if !m.targets[q.id] {
+		if m.roles[i] != lint.RoleDeadLetter {
 			continue
 		}
+		f.Queues++
 		f.Messages += q.messages
 		f.Bytes += q.bytes
 		if q.consumers == 0 && q.messages > 0 {

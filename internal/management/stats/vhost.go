@@ -74,10 +74,13 @@ type Queue struct {
 	vhost.QueueSample
 	Labels  string // filled in by the package metrics
 	VHost   string
-	Target  bool    // dead letters of other queues come here
-	Oldest  float64 // seconds since the dead letter at the head died, -1 if there is none
+	Role    lint.Role // for dead letters of other queues
+	Oldest  float64   // seconds since the dead letter at the head died, -1 if there is none
 	Inflows []inflow
 }
+
+// IsDLQ reports whether it is a dead-letter queue.
+func (q *Queue) IsDLQ() bool { return q.Role == lint.RoleDeadLetter }
 
 type inflow struct {
 	Exchange string
@@ -201,11 +204,12 @@ func (s *Reader) readQueues(ctx context.Context, h *accounts.VHost, f *VHost, d 
 	}
 	f.Types.AddAll(at.Gone())
 	slices.SortFunc(f.Rows, func(a, b Queue) int { return strings.Compare(a.Name, b.Name) })
+	letters.findRoles()
 	ages, err := s.ages(ctx, h, letters.full())
 	f.DeadLetters = letters.figures(ages)
 	for i := range f.Rows {
 		r := &f.Rows[i]
-		r.Target = letters.targets[r.ID]
+		r.Role = letters.role(r.ID)
 		if age, known := ages[r.ID]; known {
 			r.Oldest = age
 		}

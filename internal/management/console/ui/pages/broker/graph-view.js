@@ -37,6 +37,7 @@ export function about(n) {
   if (n.queue) {
     const q = n.queue;
     return [
+      ...(q.role ? [word('queue_role', q.role)] : []),
       word('queue_state', q.state),
       t('topology.messages', { n: q.ready + q.unacked + q.waiting + q.held }),
       t('topology.consumers', { n: q.consumers }),

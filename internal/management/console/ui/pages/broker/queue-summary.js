@@ -79,6 +79,7 @@ export function Summary({ vhost, name, queue: q, at }) {
     </div>
     <section class="card"><h2>${t('queue.about')}</h2><dl class="pairs">
       <dt>${t('queues.type')}</dt><dd>${q.type}</dd>
+      ${paths.data?.role && html`<dt>${t('queue.role')}</dt><dd>${word('queue_role', paths.data.role)}</dd>`}
       <dt>${t('queues.features')}</dt><dd><${Badges} queue=${q} /></dd>
       <dt>${t('queue.arguments')}</dt><dd><${Args} of=${q.arguments} /></dd>
       ${q.head_message_timestamp && html`<dt>${t('queue.head')}</dt><dd><${Ago} at=${q.head_message_timestamp * 1000} /></dd>`}

@@ -102,7 +102,7 @@ world.test('the overview tells of a rejection by itself', async (c, t) => {
     .getByRole('row')
     .filter({ has: c.page.getByRole('link', { name: 'dying', exact: true }) })
     .waitFor();
-  const chart = panel.getByRole('figure').filter({ hasText: c.say('overview.dying', { step: '10s' }) });
+  const chart = panel.getByRole('figure').filter({ hasText: c.say('overview.dying', { step: '10 s' }) });
   await chart.getByRole('button', { name: c.say('chart.table'), exact: true }).click();
   await chart.getByRole('row').nth(50).waitFor();
   const died = await chart
@@ -112,6 +112,33 @@ world.test('the overview tells of a rejection by itself', async (c, t) => {
   await sources.getByRole('link', { name: 'dying', exact: true }).click();
   await c.page.getByRole('heading', { name: c.say('queue.trends'), level: 2 }).waitFor();
   await c.page.getByText(c.say('queue.died_counts', { died: 1, letters: 0 })).waitFor();
+});
+
+world.test('a queue shows the dead letters that arrived in it, and else those that died in it', async (c) => {
+  await pair(await c.broker.channel(), 'tabbed', 3);
+  await c.broker.depth('tabbed.dead', 3);
+  const tab = (which, n) =>
+    c.page.getByRole('button', { name: `${c.say(`queue.letters_${which}`)} ${n}`, exact: true });
+  const rows = c.page.locator('tbody tr');
+  for (const [queue, shown, into, from] of [
+    ['tabbed.dead', 'into', 3, 0],
+    ['tabbed', 'from', 0, 3],
+  ]) {
+    await c.open(`/queues/%2F/${queue}?tab=letters`);
+    await tab('into', into).waitFor();
+    assert.equal(await tab(shown, 3).getAttribute('aria-pressed'), 'true');
+    await rows.nth(2).waitFor();
+    await tab('from', from).click();
+    await tab('from', from).and(c.page.locator('[aria-pressed=true]')).waitFor();
+    await c.accessible();
+    // A queue whose dead letters nobody consumes raises no alarm; one whose messages nobody consumes does.
+    await c.open(`/queues/%2F/${queue}`);
+    await c.settled();
+    assert.equal(await c.page.locator('.stat.bad', { hasText: c.say('queues.consumers') }).count(), 0);
+  }
+  await publish(await c.broker.channel(), '', 'tabbed', [{ body: { n: 1 } }]);
+  await c.open('/queues/%2F/tabbed');
+  await c.page.locator('.stat.bad', { hasText: c.say('queues.consumers') }).waitFor();
 });
 
 world.test('the way of a letter that died three times', async (c) => {

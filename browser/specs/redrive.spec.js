@@ -119,7 +119,7 @@ world.test('a canary comes back: the job stops by itself and says why', async (c
   await c.dialog.getByText(c.say('job.stopped'), { exact: true }).waitFor();
   await c.dialog.getByText(c.say('job_why.came_back')).waitFor();
   assert.equal(await stat(c, 'jobs.moved'), 10);
-  await c.dialog.getByText(c.say('jobs.judged', { share: '20%', least: 10, most: 10 })).waitFor();
+  await c.dialog.getByText(c.say('jobs.judged', { share: '20 %', back: 10, sent: 10 })).waitFor();
   await c.picture('redrive-stopped.en');
   await c.dialog.getByRole('link', { name: c.say('jobs.show_back') }).click();
   await c.dialog.waitFor({ state: 'detached' });

@@ -50,18 +50,20 @@ world.test(
 );
 
 world.test(
-  'the form of a policy has the settings that the broker has: the usual ones, and the others folded',
+  'the form of a policy has the settings that the broker has, those of retries in one place; an exchange may have no name',
   async (c) => {
     await c.open('/policies/edit');
     await c.field('queues.name').fill('backoff');
     await c.field('policies.pattern').fill('^backoff$');
     await c.field('setting.delayed-retry-type').selectOption('all');
-    const steps = c.field('setting.delayed-retry-steps');
-    assert.equal(await steps.isVisible(), false, 'few policies have it');
-    await c.page.getByText(c.say('policies.more'), { exact: true }).click();
+    const retries = c.page.getByRole('group', { name: c.say('group.retries'), exact: true });
+    const steps = c.field('setting.delayed-retry-steps', {}, retries);
     await steps.fill('1m,5m');
-    await c.field('setting.delayed-retry-jitter').fill('10');
-    await c.field('setting.delayed-retry-attempts').fill('3');
+    await c.field('setting.delayed-retry-jitter', {}, retries).fill('10');
+    await c.field('setting.delayed-retry-attempts', {}, retries).fill('3');
+    await c.field('setting.delayed-retry-backoff', {}, retries).waitFor();
+    await c.field('setting.delivery-limit', {}, retries).waitFor();
+    await c.field('setting.dead-letter-exchange').fill(c.say('exchange.default'));
     await c.field('setting.cycle').selectOption('keep');
     await c.page.evaluate(() => scrollTo(0, 0)); // no field is half below the bar
     await c.accessible();
@@ -73,16 +75,18 @@ world.test(
       'delayed-retry-steps': '1m,5m',
       'delayed-retry-jitter': 10,
       'delayed-retry-attempts': 3,
+      'dead-letter-exchange': '',
       cycle: 'keep',
     };
+    await c.page.getByRole('row', { name: 'backoff' }).getByText(c.say('exchange.default'), { exact: true }).waitFor();
     assert.deepEqual((await c.broker.get('policies/%2F/backoff')).definition, definition);
     await c.open('/policies/edit?vhost=/&policy=backoff');
-    assert.equal(await steps.inputValue(), '1m,5m', 'what is set is not folded');
+    assert.equal(await steps.inputValue(), '1m,5m');
+    assert.equal(await c.field('setting.dead-letter-exchange').inputValue(), c.say('exchange.default'));
     await c.page.getByLabel(c.say('policies.apply_to'), { exact: true }).selectOption('exchanges');
     await c.field('setting.alternate-exchange').waitFor();
     assert.equal(await steps.count(), 0, 'exchanges have no retry');
     await c.open('/policies/edit?operator=1');
-    await c.page.getByText(c.say('policies.more'), { exact: true }).click();
     await c.field('setting.delayed-retry-attempts').waitFor();
     assert.equal(await c.field('setting.cycle').count(), 0, 'operators do not set it');
     assert.equal(await c.field('setting.dead-letter-exchange').count(), 0);

@@ -57,6 +57,7 @@ for (const language of ['en', 'zh-CN']) {
     await row('stays').waitFor();
     if (language === 'en') {
       await c.button('schedule.cancel', {}, row('goes')).click();
+      await c.page.getByRole('dialog', { name: c.say('schedule.cancel_title', { n: 1, what: 'goes' }) }).waitFor();
       await c.button('schedule.cancel', {}, c.dialog).click();
       await c.text('schedule.cancel_done', { n: 1 }).waitFor();
       await row('goes').waitFor({ state: 'detached' });
@@ -68,7 +69,7 @@ for (const language of ['en', 'zh-CN']) {
     }
     const id = `moves-${language}`;
     await c.button('schedule.move', {}, row(id)).click();
-    await c.page.getByRole('radio', { name: c.say('schedule.from_now') }).check();
+    await c.page.getByRole('radio', { name: c.say('schedule.by_delay') }).check();
     await c.dialog.getByRole('spinbutton', { name: c.say('schedule.from_now') }).fill('3');
     await c.accessible();
     const moved = Date.now() + 3 * minute;

@@ -2,6 +2,7 @@
 // writes them. Components that call t are rendered again when the language changes.
 import { signal } from './html.js';
 import { parse, format, number } from './message.js';
+import * as units from './units.js';
 import { dictionary, language, languages, words as first } from './ahead.js';
 import { pref } from './store.js';
 
@@ -60,43 +61,12 @@ export const num = (n) => (n === null || n === undefined ? '–' : number(lang()
 
 // short is a number in a few characters: 12.3K.
 export const short = (n) => intl('NumberFormat', { notation: 'compact', maximumFractionDigits: 1 }).format(n);
-export const percent = (share) => intl('NumberFormat', { style: 'percent', maximumFractionDigits: 1 }).format(share);
-export const rate = (n) => t('unit.per_second', { n: n < 10 ? Math.round(n * 10) / 10 : Math.round(n) });
-
-// size is a number of bytes.
-export function size(bytes) {
-  if (bytes === null || bytes === undefined) return '–';
-  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-  let i = 0;
-  while (bytes >= 1000 && i < units.length - 1) {
-    bytes /= 1000;
-    i++;
-  }
-  return `${intl('NumberFormat', { maximumFractionDigits: i ? 1 : 0 }).format(bytes)} ${units[i]}`;
-}
-
-// span is a length of time in ms, in its two largest units: 2 h 5 min.
-export function span(ms) {
-  if (ms === null || ms === undefined) return '–';
-  if (ms < 0) return '−' + span(-ms);
-  if (ms < 1000) return unit(Math.round(ms), 'millisecond');
-  /** @type {[string, number][]} */
-  const steps = [
-    ['day', 864e5],
-    ['hour', 36e5],
-    ['minute', 6e4],
-    ['second', 1e3],
-  ];
-  const out = [];
-  for (const [name, length] of steps) {
-    const n = Math.floor(ms / length);
-    if (n > 0 || out.length) out.push(n ? unit(n, name) : '');
-    ms -= n * length;
-    if (out.length === 2) break;
-  }
-  return out.filter(Boolean).join(' ');
-}
-const unit = (n, name) => intl('NumberFormat', { style: 'unit', unit: name, unitDisplay: 'narrow' }).format(n);
+export const percent = (share) => units.percent(share, t);
+export const rate = (n) => units.rate(n, t);
+export const size = (bytes) => units.size(bytes, t);
+export const span = (ms) => units.span(ms, t);
+export const per = (ms) => units.per(ms, t);
+export const ago = (at, now) => units.ago(new Date(at).getTime(), now, t);
 
 export const dateTime = (at) =>
   intl('DateTimeFormat', { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(at));
@@ -106,21 +76,3 @@ export const clock = (at) => intl('DateTimeFormat', { timeStyle: 'medium' }).for
 export const hourMinute = (at) => intl('DateTimeFormat', { timeStyle: 'short' }).format(new Date(at));
 export const month = (at) => intl('DateTimeFormat', { year: 'numeric', month: 'long' }).format(new Date(at));
 export const weekday = (at) => intl('DateTimeFormat', { weekday: 'short' }).format(new Date(at));
-
-// ago is an instant as seen from another: 3 minutes ago, in 2 hours.
-export function ago(at, now) {
-  let s = (new Date(at).getTime() - now) / 1000;
-  /** @type {[string, number][]} */
-  const steps = [
-    ['year', 31557600],
-    ['month', 2629800],
-    ['day', 86400],
-    ['hour', 3600],
-    ['minute', 60],
-  ];
-  for (const [name, length] of steps) {
-    if (Math.abs(s) >= length)
-      return intl('RelativeTimeFormat', { numeric: 'auto', style: 'narrow' }).format(Math.trunc(s / length), name);
-  }
-  return intl('RelativeTimeFormat', { numeric: 'auto', style: 'narrow' }).format(Math.trunc(s), 'second');
-}

@@ -47,11 +47,11 @@ export function Dialog({ title, close, children, actions, wide, className = '' }
   </dialog>`;
 }
 
-function Confirm({ close, title, text, action, danger, typed, children }) {
+function Confirm({ close, title, text, action, dismiss, danger, typed, children }) {
   const [said, say] = useState('');
   const ready = !typed || said === String(typed);
   return html`<${Dialog} title=${title} close=${() => close(false)} actions=${html`
-    <button type="button" onClick=${() => close(false)}>${t('frame.cancel')}</button>
+    <button type="button" onClick=${() => close(false)}>${dismiss || t('frame.cancel')}</button>
     <button type="submit" form="confirm" class=${danger ? 'danger' : 'primary'} disabled=${!ready}>${action}</button>`}>
     <form id="confirm" onSubmit=${(e) => {
       e.preventDefault();
@@ -63,7 +63,8 @@ function Confirm({ close, title, text, action, danger, typed, children }) {
   </${Dialog}>`;
 }
 
-// confirm asks before something is done: {title, text, action, danger, typed}. What is typed has to be typed in.
+// confirm asks before something is done: {title, text, action, dismiss, danger, typed}. What is typed has to be typed in; dismiss is the
+// button that leaves things as they are, where its usual word would be unclear.
 export const confirm = (props) => open(Confirm, props);
 
 const toasts = signal([]);

@@ -69,25 +69,32 @@ function hole(inside) {
 const upright = (text) =>
   text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (c) => `U+${c.codePointAt(0).toString(16).toUpperCase()}`);
 
+// joined puts two parts of a message together. Chinese has a space where its script meets letters or digits, none within itself:
+// which of the two it is depends on what fills a hole.
+function joined(before, after, lang) {
+  if (!lang.startsWith('zh')) return before + after;
+  if (/\p{Script=Han} $/u.test(before) && /^\p{Script=Han}/u.test(after)) return before.slice(0, -1) + after;
+  if (/\p{Script=Han}$/u.test(before) && /^ \p{Script=Han}/u.test(after)) return before + after.slice(1);
+  const apart = /\p{Script=Han}\n[\dA-Za-z]|[\dA-Za-z]\n\p{Script=Han}/u.test(
+    `${before.slice(-2)}\n${after.slice(0, 2)}`,
+  );
+  return before + (apart ? ' ' : '') + after;
+}
+
 // format fills the holes in.
 export function format(parts, params, lang, count) {
   let out = '';
-  for (const p of parts) {
-    if (typeof p === 'string') {
-      out += count === undefined ? p : p.replaceAll('#', number(lang, count));
-      continue;
-    }
-    const v = params?.[p.name];
-    if (p.kind === 'plural') {
-      const n = Number(v ?? 0);
-      out += format(p.cases['=' + n] || p.cases[plural(lang, n)] || p.cases.other, params, lang, n);
-    } else if (p.kind === 'select') {
-      out += format(p.cases[v] || p.cases.other, params, lang, count);
-    } else if (p.kind === 'number' || typeof v === 'number') {
-      out += number(lang, Number(v ?? 0));
-    } else {
-      out += upright(String(v ?? ''));
-    }
-  }
+  for (const p of parts) out = joined(out, filled(p, params, lang, count), lang);
   return out;
+}
+
+function filled(p, params, lang, count) {
+  if (typeof p === 'string') return count === undefined ? p : p.replaceAll('#', number(lang, count));
+  const v = params?.[p.name];
+  if (p.kind === 'plural') {
+    const n = Number(v ?? 0);
+    return format(p.cases['=' + n] || p.cases[plural(lang, n)] || p.cases.other, params, lang, n);
+  }
+  if (p.kind === 'select') return format(p.cases[v] || p.cases.other, params, lang, count);
+  return p.kind === 'number' || typeof v === 'number' ? number(lang, Number(v ?? 0)) : upright(String(v ?? ''));
 }

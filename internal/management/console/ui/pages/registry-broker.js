@@ -30,7 +30,7 @@ export const broker = [
     path: '/exchanges/:vhost/:name',
     title: 'exchange.title',
     under: '/exchanges',
-    load: () => import('./broker/exchange.js'),
+    load: knowing(() => import('./broker/exchange.js')),
   },
   {
     path: '/topology',
@@ -42,25 +42,25 @@ export const broker = [
     path: '/connections',
     title: 'connections.title',
     nav: { group: 'flow', order: 4, icon: 'connections', key: 'c' },
-    load: () => import('./broker/clients.js').then((m) => ({ render: m.renderConnections })),
+    load: knowing(() => import('./broker/clients.js').then((m) => ({ render: m.renderConnections }))),
   },
   {
     path: '/channels',
     title: 'channels.title',
     nav: { group: 'flow', order: 5, icon: 'channels', key: 'h' },
-    load: () => import('./broker/clients.js').then((m) => ({ render: m.renderChannels })),
+    load: knowing(() => import('./broker/clients.js').then((m) => ({ render: m.renderChannels }))),
   },
   {
     path: '/consumers',
     title: 'consumers.title',
     nav: { group: 'flow', order: 6, icon: 'consumers', key: 'k' },
-    load: () => import('./broker/clients.js').then((m) => ({ render: m.renderConsumers })),
+    load: knowing(() => import('./broker/clients.js').then((m) => ({ render: m.renderConsumers }))),
   },
   {
     path: '/policies',
     title: 'policies.title',
     nav: { group: 'rules', order: 1, icon: 'policies', key: 'p' },
-    load: () => import('./broker/policies.js'),
+    load: knowing(() => import('./broker/policies.js')),
   },
   {
     path: '/policies/edit',

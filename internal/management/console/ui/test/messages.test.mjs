@@ -345,10 +345,7 @@ test('what is taken, and what is left out and why', () => {
       ['dlq', 7],
     ],
   );
-  assert.deepEqual(
-    [scopes.out.held, scopes.out.elsewhere.map((s) => s.source.queue)],
-    [3, ['was.dlq']],
-  );
+  assert.deepEqual([scopes.out.held, scopes.out.elsewhere.map((s) => s.source.queue)], [3, ['was.dlq']]);
   assert.deepEqual(
     atOnce(scopes, true).map((s) => s.count),
     [9, 8, 7, 4],

@@ -22,6 +22,18 @@ test('messages', () => {
   assert.throws(() => parse('{a, plural, one {x}}'));
 });
 
+test('Chinese has a space where its script meets letters or digits, and only there', () => {
+  const zh = (text, params) => say(text, params, 'zh-CN');
+  assert.equal(zh('最近 {range} 成为死信', { range: '5 分钟' }), '最近 5 分钟成为死信');
+  assert.equal(zh('每{step}死信数', { step: '分钟' }), '每分钟死信数');
+  assert.equal(zh('每{step}死信数', { step: '5 分钟' }), '每 5 分钟死信数');
+  assert.equal(zh('每 {step} 死信数', { step: '分钟' }), '每分钟死信数');
+  assert.equal(zh('打开队列{queue}', { queue: 'orders' }), '打开队列 orders');
+  assert.equal(zh('{n}条', { n: 3 }), '3 条');
+  assert.equal(zh('删除{what}。', { what: '订单 a' }), '删除订单 a。');
+  assert.equal(say('in {place}', { place: '队列' }), 'in 队列');
+});
+
 test('paths', () => {
   assert.deepEqual(matchPath('/queues/:vhost/:name', '/queues/%2F/a%2Fb'), { vhost: '/', name: 'a/b' });
   assert.deepEqual(matchPath('/', '/'), {});

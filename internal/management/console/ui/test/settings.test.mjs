@@ -13,8 +13,9 @@ import {
   effective,
   filters,
   inequivalent,
+  groupNames,
+  groupOf,
   silent,
-  usual,
 } from '../pages/broker/settings.js';
 
 const file = process.env.BARTLEBY_SETTINGS;
@@ -54,10 +55,26 @@ check('each setting that has an effect has a label in both languages, and so has
   }
 });
 
+check('a form has all settings of retries in one place, and no place is empty', () => {
+  const of = (group) => fieldsOf('policy').flatMap((s) => (groupOf(s.name) === group ? [s.name] : []));
+  assert.deepEqual(of('retries').sort(), [
+    'delayed-retry-attempts',
+    'delayed-retry-backoff',
+    'delayed-retry-jitter',
+    'delayed-retry-max',
+    'delayed-retry-min',
+    'delayed-retry-steps',
+    'delayed-retry-type',
+    'delivery-count-mode',
+    'delivery-limit',
+  ]);
+  for (const group of groupNames) assert.notDeepEqual(of(group), [], group);
+});
+
 check('no label and no badge is of a setting that there is not', () => {
   const own = ['empty', 'durable', 'auto-delete', 'exclusive', 'arguments']; // of the queue itself
   const labelled = Object.keys(words('en')).flatMap((key) => /^(?:setting|choice)\.([\w-]+)/.exec(key)?.[1] ?? []);
-  for (const name of [...codes.map(([, n]) => n), ...silent, ...usual, ...labelled.filter((n) => !own.includes(n))])
+  for (const name of [...codes.map(([, n]) => n), ...silent, ...labelled.filter((n) => !own.includes(n))])
     assert.ok(setting(name), `there is no setting ${name}`);
 });
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parse, format } from '../lib/message.js';
+import * as units from '../lib/units.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -43,6 +44,84 @@ test('both languages have the same keys', () => {
   );
 });
 
+// The units as each language writes them, over all ways that numbers get one.
+const said = (lang) => (key, params) => format(parse(dictionary(lang)[key]), params, lang);
+const written = (lang) => {
+  const say = said(lang);
+  return [
+    units.span(416.4, say),
+    units.span(1.254, say),
+    units.span(41_000, say),
+    units.span(111_000, say),
+    units.span(26 * 36e5 + 5000, say),
+    units.span(-5000, say),
+    units.ago(0, 5000, say),
+    units.ago(0, 400, say),
+    units.ago(7200_000, 0, say),
+    units.ago(0, 65 * 864e5, say),
+    units.percent(0.2, say),
+    units.percent(0.7491, say),
+    units.rate(0.25, say),
+    units.size(1234, say),
+    units.size(999, say),
+    units.per(6e4, say),
+    units.per(3e5, say),
+  ].map((x) => x.replaceAll('\u00a0', ' '));
+};
+
+test('units are written one way in each language', () => {
+  const numbers = ['416', '1.25', '41', '1', '1', '−5', '5', '', '2', '2', '20', '74.9', '0.3', '1.2', '999', '', '5'];
+  const [english, chinese] = [written('en'), written('zh-CN')];
+  assert.deepEqual(
+    english,
+    [
+      '416 ms',
+      '1.25 ms',
+      '41 s',
+      '1 min 51 s',
+      '1 d 2 h',
+      '−5 s',
+      '5 s ago',
+      'just now',
+      'in 2 h',
+      '2 months ago',
+    ].concat(['20 %', '74.9 %', '0.3/s', '1.2 kB', '999 B', 'minute', '5 min']),
+  );
+  assert.deepEqual(
+    chinese,
+    [
+      '416 毫秒',
+      '1.25 毫秒',
+      '41 秒',
+      '1 分钟 51 秒',
+      '1 天 2 小时',
+      '−5 秒',
+      '5 秒前',
+      '刚刚',
+      '2 小时后',
+      '2 个月前',
+    ].concat(['20%', '74.9%', '0.3/秒', '1.2 kB', '999 B', '分钟', '5 分钟']),
+  );
+  const unitless = (x) => x.match(/−?[\d.]+/)?.[0] ?? '';
+  assert.deepEqual([english.map(unitless), chinese.map(unitless)], [numbers, numbers]);
+  // Nor do texts write them another way.
+  const glued = /[\d}](?:ms|s|min|h|d|kB|MB|GB|%)(?![\w-])/;
+  assert.deepEqual(
+    Object.entries(en).filter(([, text]) => glued.test(text.replace(/size:>1kB|age:>1h|\{size\}\/s/g, ''))),
+    [],
+    'in English there is a space between a number and its unit',
+  );
+  const loose = /[\d}] %|[\d}](?:毫秒|秒|分钟|小时|天|个|条)/;
+  assert.deepEqual(
+    Object.entries(zh).filter(
+      ([k, text]) => !/^unit\./.test(k) && loose.test(text.replace(/\{(?:time|since|range|step)\}/g, '')),
+    ),
+    [],
+    'in Chinese there is one, but none before %',
+  );
+  for (const text of sources()) assert.doesNotMatch(text, /\$\{[^}]*\} %/, 'a module writes % itself');
+});
+
 test('no deed has the word that leaves a dialog', () => {
   for (const all of [en, zh]) {
     assert.deepEqual(
@@ -79,8 +158,9 @@ test('messages can be read, and both languages ask for the same parameters', () 
       lost.every((x) => /plural/.test(en[key])),
       `${key}: zh-CN leaves out ${lost}`,
     );
-    assert.ok(format(parse(en[key]), {}, 'en').length > 0, key);
-    if (zh[key] !== undefined) assert.ok(format(parse(zh[key]), {}, 'zh-CN').length > 0, key);
+    const some = Object.fromEntries([...a].map((name) => [name, '1']));
+    assert.ok(format(parse(en[key]), some, 'en').length > 0, key);
+    if (zh[key] !== undefined) assert.ok(format(parse(zh[key]), some, 'zh-CN').length > 0, key);
   }
 });
 
@@ -88,7 +168,9 @@ test('every key is used, and what is used is there', () => {
   const text = sources().join('\n');
   const literal = new Set([...text.matchAll(/['"`]([a-z][\w-]*\.[\w.-]+)['"`]/g)].map((m) => m[1]));
   // t(`reason.${x}`) and word('reason', x) use all keys of a group.
-  const groups = new Set([...text.matchAll(/\bt\(`([a-z][\w.-]*[._])\$\{/g)].map((m) => m[1]));
+  const groups = new Set(
+    [...text.matchAll(/\b(?:t|say|written)\((?:say, )?`([a-z][\w.-]*[._])\$\{/g)].map((m) => m[1]),
+  );
   for (const m of text.matchAll(/\b(?:word|has|say)\(\s*['"]([a-z][\w-]*)['"]/g)) groups.add(m[1] + '.');
   const unused = Object.keys(en).filter((k) => !literal.has(k) && ![...groups].some((g) => k.startsWith(g)));
   assert.deepEqual(unused, [], 'keys that nothing uses');

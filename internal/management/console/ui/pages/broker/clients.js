@@ -14,7 +14,8 @@ import { TextField } from '../../lib/form.js';
 import { oneVHost, vhost, within } from '../../lib/vhosts.js';
 import { here } from '../../lib/here.js';
 import { connectCode } from '../code/clients.js';
-import { Args, QueueLink, Rate, rateOf, yesNo } from './parts.js';
+import { QueueLink, Rate, rateOf, yesNo } from './parts.js';
+import { Args } from './setting-parts.js';
 
 // ofVHost is the path of connections or channels of the chosen virtual host.
 const ofVHost = (list) => (vhost.value ? `vhosts/${path`${vhost.value}`}/${list}` : list);

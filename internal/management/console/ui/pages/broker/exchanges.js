@@ -62,7 +62,7 @@ const columnsOf = () => {
 export async function removeExchanges(all) {
   const waiting = all.reduce((n, e) => n + (e.messages_delayed || 0), 0);
   const sure = await confirm({
-    title: t('exchange.delete_title', { n: all.length }),
+    title: t('exchange.delete_title', { n: all.length, name: all[0].name }),
     text: t('exchange.delete_text', { names: all.map((e) => e.name).join(', '), n: waiting }),
     action: t('queues.delete'),
     danger: true,

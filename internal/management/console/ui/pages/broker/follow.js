@@ -6,12 +6,15 @@ import { exchangeName, QueueLink } from './parts.js';
 
 const counts = ['messages', 'attempts', 'consumers', 'count', 'limit'];
 
-// limitText writes the figures of limits, 'max-length 1000000, max-length-bytes 67108864', as people read them.
-export const limitText = (text) =>
-  text.replace(
-    /(max-length-bytes|max-length) (\d+)/g,
-    (_, name, n) => `${name} ${name === 'max-length' ? num(Number(n)) : size(Number(n))}`,
-  );
+// limitText writes limits, 'max-length 1000000, max-length-bytes 67108864', as people read them: 1,000,000 messages, 67.1 MB.
+const limitText = (text) =>
+  text
+    .split(', ')
+    .map((x) => {
+      const [, name, n] = /^(max-length-bytes|max-length) (\d+)$/.exec(x) || [];
+      return !name ? x : name === 'max-length' ? t('limit_of.messages', { n: Number(n) }) : size(Number(n));
+    })
+    .join(t('frame.comma'));
 
 // filled are parameters as a text shows them.
 function filled(params) {
@@ -21,7 +24,8 @@ function filled(params) {
   if (all.bytes !== undefined) all.bytes = size(Number(all.bytes));
   if (all.ladder !== undefined) all.ladder = span(Number(all.ladder));
   if (all.fate) all.fate = word('fate', all.fate);
-  for (const name of ['dlx', 'exchange']) if (all[name] === '') all[name] = 'amq.default';
+  for (const name of ['dlx', 'exchange'])
+    if (all[name] === '' || all[name] === 'amq.default') all[name] = t('exchange.default');
   if (all.ms !== undefined) all.time = span(Number(all.ms));
   return all;
 }
@@ -73,5 +77,5 @@ export function Paths({ of }) {
   const one = (p) => html`<section class=${`path ${p.happens ? '' : 'never'}`} key=${p.event}>
     <h3>${word('event', p.event)}</h3><p class="hint">${pathText(p.code, p.params, p.when)}</p>
     ${p.steps.length > 0 && html`<ol>${p.steps.map((s) => html`<${Step} key=${s.number} step=${s} vhost=${of.vhost} />`)}</ol>`}</section>`;
-  return html`${now.map(one)}${never.length > 0 && html`<details><summary>${t('paths.never', { n: num(never.length) })}</summary>${never.map(one)}</details>`}`;
+  return html`${now.map(one)}${never.length > 0 && html`<details><summary>${t('paths.never', { n: never.length })}</summary>${never.map(one)}</details>`}`;
 }

@@ -28,7 +28,7 @@ export function render({ query }) {
       <${Alarms} of=${n} />
       <div class="cards"><${Stat} title=${t('node.uptime')} value=${span(n.uptime)} /><${Stat} title=${t('connections.title')} value=${num(n.sockets_used)} />
         <${Stat} title=${t('node.files')} value=${`${num(n.fd_used)} / ${num(n.fd_total)}`} /><${Stat} title=${t('node.goroutines')} value=${num(n.proc_used)} /><${Stat} title=${t('node.cpus')} value=${num(n.processors)} />
-        <${Stat} title=${t('node.sync')} value=${t('node.ms', { n: Math.round((n.io_sync_avg_time || 0) * 100) / 100 })} /></div>
+        <${Stat} title=${t('node.sync')} value=${span(n.io_sync_avg_time || 0)} /></div>
       <${Readings} of=${n} />
       <div class="grid wide"><${Memory} of=${n} />
         <section class="card"><h2>${t('node.disk')}</h2><p>${t('node.disk_free', { free: size(n.disk_free), limit: size(n.disk_free_limit) })}</p>
@@ -88,7 +88,7 @@ function Storage({ of: s }) {
     <dt>${t('storage.spilled')}</dt><dd>${size(s.spilled_bytes)}</dd>
     <dt>${t('storage.unsynced')}</dt><dd>${size(s.unsynced_bytes)}</dd>
     <dt>${t('storage.checkpoint')}</dt><dd>${s.checkpoints.last_at ? html`<${Ago} at=${s.checkpoints.last_at} />` : '–'} ${s.checkpoints.failed > 0 && html`<span class="tag bad">${t('storage.failed', { n: s.checkpoints.failed })}</span>`}</dd>
-    <dt>${t('storage.syncs')}</dt><dd>${num(s.syncs.count)} · ${t('node.ms', { n: s.syncs.count ? Math.round((1e5 * s.syncs.seconds) / s.syncs.count) / 100 : 0 })}</dd>
+    <dt>${t('storage.syncs')}</dt><dd>${num(s.syncs.count)} · ${span(s.syncs.count ? (1e3 * s.syncs.seconds) / s.syncs.count : 0)}</dd>
     <dt>${t('storage.rewriting')}</dt><dd>${s.rewriting.running ? t('storage.running') : num(s.rewriting.done)} ${s.rewriting.failed > 0 && html`<span class="tag bad">${t('storage.failed', { n: s.rewriting.failed })}</span>`}</dd>
     <dt>${t('storage.backup')}</dt><dd>${s.backups.running ? html`<${Progress} done=${s.backups.bytes_copied} total=${s.backups.bytes_expected} label=${t('storage.backup')} />` : t('storage.backups', { n: s.backups.made })} ${s.backups.last_failure && html`<span class="reason">${s.backups.last_failure}</span>`}</dd></dl>`;
 }

@@ -45,13 +45,6 @@ export function Stat({ value, title, bad, to: at }) {
 // YesNo is a flag in words.
 export const yesNo = (v) => (v ? t('frame_words.yes') : t('frame_words.no'));
 
-// Args are arguments of something, one line each.
-export function Args({ of }) {
-  const all = Object.entries(of || {});
-  if (!all.length) return html`<span class="faint">–</span>`;
-  return html`<ul class="args">${all.map(([k, v]) => html`<li key=${k}><code>${k}</code> <span class="break">${typeof v === 'string' ? v : JSON.stringify(v)}</span></li>`)}</ul>`;
-}
-
 // parseObject reads JSON that has to be an object: {value} or {error}.
 export function parseObject(text) {
   if (!text.trim()) return { value: {} };

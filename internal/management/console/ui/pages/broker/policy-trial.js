@@ -60,5 +60,5 @@ export function Trial({ vhost, of: { trial, error, busy } }) {
       <thead><tr><th scope="col">${t('trial.object')}</th><th scope="col">${t('trial.policy')}</th><th scope="col">${t('trial.changes')}</th></tr></thead>
       <tbody>${trial.matches.slice(0, shownMax).map((m) => html`<${Outcome} key=${m.kind + m.name} vhost=${vhost} of=${m} />`)}</tbody></table></div>`
     }
-    ${trial.matches.length > shownMax && html`<p class="hint">${t('trial.more', { n: num(trial.matches.length - shownMax) })}</p>`}`;
+    ${trial.matches.length > shownMax && html`<p class="hint">${t('trial.more', { n: trial.matches.length - shownMax })}</p>`}`;
 }

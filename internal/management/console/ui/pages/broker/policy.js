@@ -11,7 +11,7 @@ import { Failure, Loading } from '../../lib/states.js';
 import { oneVHost, vhosts } from '../../lib/vhosts.js';
 import { SettingField } from './setting-parts.js';
 import { fieldsOf } from '../../lib/known.js';
-import { usual } from './settings.js';
+import { groupNames, groupOf } from './settings.js';
 import { policyCodes } from '../code/policy.js';
 import { here } from '../../lib/here.js';
 import { readDefinition } from './policy-json.js';
@@ -69,7 +69,7 @@ function Editor({ operator, vhost, known, query }) {
   const put = (name) => (v) => set({ ...f, [name]: v });
   const setKey = (key) => (v) => {
     const definition = { ...f.definition };
-    if (v === null || v === '') delete definition[key];
+    if (v === null) delete definition[key];
     else definition[key] = v;
     set({ ...f, definition });
     setText(JSON.stringify(definition, null, 2));
@@ -113,11 +113,9 @@ function Editor({ operator, vhost, known, query }) {
     operator ? 'operator policy' : 'policy',
     (s) => f.applyTo === 'all' || (s.applies_to === 'exchanges') === forExchanges,
   );
-  const more = fields.filter((s) => !usual.includes(s.name));
-  const [opened] = useState(() => more.some((s) => s.name in f.definition));
   const suggested = (exchanges.data || []).map((e) => e.name).filter(Boolean);
   const fieldOf = ({ name }) =>
-    html`<${SettingField} key=${name} name=${name} value=${f.definition[name]} onInput=${setKey(name)} exchanges=${suggested} />`;
+    html`<${SettingField} key=${name} name=${name} value=${f.definition[name]} onInput=${setKey(name)} exchanges=${suggested} nameless />`;
   const kinds = ['queues', 'classic_queues', 'quorum_queues', ...(operator ? [] : ['exchanges', 'all'])];
   return html`<div class="split">
     <form class="card" onSubmit=${submit}>
@@ -141,8 +139,13 @@ function Editor({ operator, vhost, known, query }) {
             }}>${t(`preset.${p}`)}</button>`,
         )}</p>`
       }
-      <div class="form">${fields.filter((s) => usual.includes(s.name)).map(fieldOf)}</div>
-      ${more.length > 0 && html`<details open=${opened}><summary>${t('policies.more')}</summary><div class="form">${more.map(fieldOf)}</div></details>`}
+      ${groupNames.map((group) => {
+        const of = fields.filter((s) => groupOf(s.name) === group);
+        return (
+          of.length > 0 &&
+          html`<fieldset class="card" key=${group}><legend>${t(`group.${group}`)}</legend><div class="form">${of.map(fieldOf)}</div></fieldset>`
+        );
+      })}
       <div class="form">
         <${TextArea} className="whole mono" label=${t('policies.json')} hint=${t('policies.json_hint')} error=${read.value ? undefined : read.error || t('form_words.object')} value=${text} onInput=${type} rows="8" /></div>
       <p class="buttons"><button type="submit" class="primary" disabled=${!ready}>${t('policies.save')}</button>

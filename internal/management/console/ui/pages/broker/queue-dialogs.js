@@ -124,7 +124,7 @@ function Get({ close, vhost, name }) {
 export async function purge(queues) {
   const n = queues.reduce((sum, q) => sum + (q.messages_ready || 0), 0);
   const sure = await confirm({
-    title: t('queues.purge_title', { n: queues.length }),
+    title: t('queues.purge_title', { n: queues.length, name: queues[0].name }),
     text: t('queues.purge_text', { n, queues: names(queues) }),
     action: t('queues.purge'),
     danger: true,
@@ -145,7 +145,7 @@ export async function remove(queues) {
   const n = queues.reduce((sum, q) => sum + (q.messages || 0), 0);
   const used = queues.filter((q) => q.consumers > 0).length;
   const sure = await confirm({
-    title: t('queues.delete_title', { n: queues.length }),
+    title: t('queues.delete_title', { n: queues.length, name: queues[0].name }),
     text: t('queues.delete_text', { n, queues: names(queues), used }),
     action: t('queues.delete'),
     danger: true,

@@ -1,12 +1,12 @@
 // What became of a queue's messages, and what was done to it: tabs of its page.
 import { html } from '../../lib/html.js';
-import { t } from '../../lib/i18n.js';
+import { t, num } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { href, route, setQuery } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
 import { useRows } from '../../lib/list.js';
 import { Table } from '../../lib/table.js';
-import { Empty } from '../../lib/states.js';
+import { Empty, Shown } from '../../lib/states.js';
 import { may } from '../../lib/session.js';
 import { quote } from '../messages/filter.js';
 import { LettersTable, useLetters } from '../messages/message-table.js';
@@ -14,13 +14,37 @@ import { Detail, deedColumns } from './audit.js';
 import { open } from '../../lib/layers.js';
 import { deedOf } from './deed.js';
 
-// QueueLetters are the letters that died in the queue first, or that are in it now.
+// The two lists of dead letters that a queue has: those that are in it, and those that died in it first.
+const listed = { into: 'queue', from: 'source' };
+const filterOf = (which, name) => `${listed[which]}:${quote(name)}`;
+
+// QueueLetters shows one of them: unless the address says which, what arrived here if there is any.
 export function QueueLetters({ vhost, name }) {
-  const which = route.value.query.letters === 'into' ? 'into' : 'from';
-  const filter = `${which === 'into' ? 'queue' : 'source'}:${quote(name)}`;
+  const counts = useData(
+    async (signal) => {
+      const count = async (which) => {
+        const query = { by: 'reason', filter: filterOf(which, name), limit: 1 };
+        const got = await api.get(`x/letters/${path`${vhost}`}/groups`, query, { signal });
+        return got.total + (got.without || 0);
+      };
+      const [into, from] = await Promise.all([count('into'), count('from')]);
+      return { into, from };
+    },
+    [vhost, name],
+    { on: ['letters'] },
+  );
+  const asked = route.value.query.letters;
+  return html`<${Shown} of=${counts}>${(n) => {
+    const which = listed[asked] ? asked : n.into > 0 ? 'into' : 'from';
+    return html`<div class="buttons" role="group" aria-label=${t('letters.title')}>${Object.keys(listed).map((w) => html`<button type="button" key=${w} aria-pressed=${w === which} onClick=${() => setQuery({ letters: w })}>${t(`queue.letters_${w}`)} <small>${num(n[w])}</small></button>`)}</div>
+      <${Listed} key=${which} ...${{ vhost, name, which }} />`;
+  }}</${Shown}>`;
+}
+
+function Listed({ vhost, name, which }) {
+  const filter = filterOf(which, name);
   const letters = useLetters(`x/letters/${path`${vhost}`}`, { filter, order: 'newest' });
-  return html`<div class="buttons" role="group" aria-label=${t('letters.title')}>${['from', 'into'].map((w) => html`<button type="button" key=${w} aria-pressed=${w === which} onClick=${() => setQuery({ letters: w === 'from' ? '' : w })}>${t(`queue.letters_${w}`)}</button>`)}</div>
-    <${LettersTable} id="queue-letters" letters=${letters} caption=${t(`queue.letters_${which}`)} actions=${() => html`<a class="button" href=${href('/letters', { vhost, filter, view: 'groups' })}>${t('queue.letters_groups')}</a>`}
+  return html`<${LettersTable} id="queue-letters" letters=${letters} caption=${t(`queue.letters_${which}`)} actions=${() => html`<a class="button" href=${href('/letters', { vhost, filter, view: 'groups' })}>${t('queue.letters_groups')}</a>`}
       empty=${html`<${Empty} title=${t('queue.no_letters')} text=${t(`queue.no_letters_${which}`)} docs="dead-letters.md" />`} />`;
 }
 

@@ -8,8 +8,8 @@ import { Shown } from '../../lib/states.js';
 import { Chart } from '../../lib/chart.js';
 import { Ago } from '../../lib/time.js';
 import { Check } from '../../lib/form.js';
-import { Args, Stat, rateOf } from './parts.js';
-import { Badges, settingName, writtenOf } from './setting-parts.js';
+import { Stat, rateOf } from './parts.js';
+import { Args, Badges, settingName, writtenOf } from './setting-parts.js';
 import { Findings, Paths } from './follow.js';
 import { Way } from './graph-view.js';
 import { remembered } from './readings.js';
@@ -46,10 +46,10 @@ function Settings({ of }) {
         (
           s,
         ) => html`<tr key=${s.name}><td class="cap" title=${s.name}>${settingName(s.name)}</td><td class="break">${writtenOf(s.name, s.value)}</td>
-        <td><span class=${`tag ${/policy/.test(s.source) ? 'outline' : ''}`}>${word('origin', s.source.replaceAll(' ', '_'))}${s.from ? ` ${s.from}` : ''}</span></td><td class="hint">${said(s.why, t)}</td></tr>`,
+        <td><span class=${`tag ${/policy/.test(s.source) ? 'outline' : ''}`}>${word('origin', s.source.replaceAll(' ', '_'))}${s.from ? ` ${s.from}` : ''}</span></td><td class="hint">${said(s.why, t, (v) => writtenOf(s.name, v))}</td></tr>`,
       )}</tbody></table></div>`
     }
-    ${of.ignored.length > 0 && html`<h3>${t('queue.ignored')}</h3><ul>${of.ignored.map((s) => html`<li key=${s.name}><code>${s.name}</code> <span>${said(s.why, t)}</span></li>`)}</ul>`}
+    ${of.ignored.length > 0 && html`<h3>${t('queue.ignored')}</h3><ul>${of.ignored.map((s) => html`<li key=${s.name}><code>${s.name}</code> <span>${said(s.why, t, (v) => writtenOf(s.name, v))}</span></li>`)}</ul>`}
     ${of.warnings.length > 0 && html`<ul>${of.warnings.map((w) => html`<li class="banner warn" key=${w}>${said(w, t)}</li>`)}</ul>`}
   </section>`;
 }
@@ -64,13 +64,20 @@ export function Summary({ vhost, name, queue: q, at }) {
   const paths = useData((signal) => api.get(path`x/paths/${vhost}/${name}`, {}, { signal }), [vhost, name], {
     every: 15000,
   });
+  // Dead letters wait for somebody who looks at them: without consumers a dead-letter queue is as it should be.
+  const letters = useData(
+    async (signal) =>
+      (await api.get(`x/letters/${path`${vhost}`}/summary`, {}, { signal })).queues.some((x) => x.name === name),
+    [vhost, name],
+    { every: 15000 },
+  );
   const times = readings.map((r) => r.at);
   return html`<div class="cards">
       <${Stat} value=${num(q.messages_ready)} title=${t('queues.ready')} />
       <${Stat} value=${num(q.messages_unacknowledged)} title=${t('queues.unacked')} />
       <${Stat} value=${num(q.messages_delayed)} title=${t('queues.waiting')} />
       <${Stat} value=${num(q.messages_dlx)} title=${t('queues.held')} bad=${q.messages_dlx > 0} />
-      <${Stat} value=${num(q.consumers)} title=${t('queues.consumers')} bad=${q.consumers === 0 && q.messages_ready > 0} />
+      <${Stat} value=${num(q.consumers)} title=${t('queues.consumers')} bad=${q.consumers === 0 && q.messages_ready > 0 && letters.data === false} />
       <${Stat} value=${size(q.message_bytes)} title=${t('queues.bytes')} />
     </div>
     <div class="grid">

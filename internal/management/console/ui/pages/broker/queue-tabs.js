@@ -10,7 +10,8 @@ import { Empty } from '../../lib/states.js';
 import { Ago } from '../../lib/time.js';
 import { attempt } from '../../lib/layers.js';
 import { may } from '../../lib/session.js';
-import { Args, ExchangeLink, yesNo } from './parts.js';
+import { ExchangeLink, yesNo } from './parts.js';
+import { Args } from './setting-parts.js';
 import { bind, unbind } from './queue-dialogs.js';
 import { bindCode, consumeCode } from '../code/clients.js';
 import { retryCommand } from '../code/commands.js';
@@ -180,5 +181,5 @@ export function HeldList({ vhost, name }) {
   );
   return html`<${Table} id="queue-held" caption=${t('held.title')} source=${list.source} columns=${heldColumns()} keyOf=${(m) => m.id} filter=${false} more=${list.more}
     empty=${html`<${Empty} title=${t('held.none')} text=${t('held.none_text')} docs="dead-letters.md" />`} />
-    ${list.source.total > 0 && html`<p class="hint">${t('held.about', { n: num(list.source.total) })}</p>`}`;
+    ${list.source.total > 0 && html`<p class="hint">${t('held.about', { n: list.source.total })}</p>`}`;
 }

@@ -1,6 +1,6 @@
 // The tab of a queue's page about the last while: how many messages there were, what came and went, what died and why.
 import { html } from '../../lib/html.js';
-import { t, num, rate, span } from '../../lib/i18n.js';
+import { t, num, per, rate } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
@@ -32,7 +32,7 @@ function Died({ of: d }) {
   const died = reasons.reduce((n, r) => n + d.died[r], 0);
   const came =
     d.letters > 0 &&
-    html`<${Chart} title=${t('queue.letters_came', { step: span(1000 * d.step_seconds) })} times=${d.times} series=${[{ label: t('queue.letters'), values: d.by_step.letters }]} steps value=${num} height=${130} />`;
+    html`<${Chart} title=${t('queue.letters_came', { step: per(1000 * d.step_seconds) })} times=${d.times} series=${[{ label: t('queue.letters'), values: d.by_step.letters }]} steps value=${num} height=${130} />`;
   return html`<p>${t('queue.died_counts', { died, letters: d.letters })}</p>${died > 0 && html`<${Deaths} of=${[d]} height=${130} />`}${came}`;
 }
 

@@ -35,7 +35,7 @@ export function render({ params: { vhost, name }, query }) {
         html`<span class="buttons">
         <button type="button" onClick=${() => publishTo({ vhost, exchange: '', routingKey: name, fixed: true }).then(got.refresh)}>${t('publish.do')}</button>
         <button type="button" onClick=${() => getFrom({ vhost, name }).then(got.refresh)}>${t('get.do')}</button>
-        ${may('policymaker') && html`<a class="button" href=${href('/policies/edit', { vhost, pattern: `^${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$` })}>${t('queue.policy_for')}</a>`}
+        ${may('policymaker') && html`<a class="button" href=${href('/policies/edit', { vhost, pattern: `^${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$` })}>${t('queues.set_policy')}</a>`}
         <button type="button" onClick=${() => purge([q]).then(got.refresh)}>${t('queues.purge')}</button>
         <button type="button" onClick=${() => remove([q]).then((done) => done && go('/queues', { vhost }))}><${Icon} name="discard" /> ${t('queues.delete')}</button>
       </span>`

@@ -147,5 +147,5 @@ export function render() {
         <button type="button" onClick=${() => remove(rows).then(changed)}><${Icon} name="discard" /> ${t('queues.delete')}</button>
         ${may('policymaker') && html`<a class="button" href=${href('/policies/edit', { vhost: rows[0].vhost, pattern: patternOf(rows.map((q) => q.name)) })}>${t('queues.set_policy')}</a>`}`}
       empty=${isFilter ? html`<${Empty} title=${t('queues.none_such')} text=${t(`queues.none_${show}`)} />` : html`<${Empty} title=${t('queues.empty')} text=${t('queues.empty_text')} code=${deadLetterCode} cli=${queueCommand} docs="dead-letters.md" />`} />
-    <p class="hint">${t('queues.legend', { n: num(source.total) })}</p>`;
+    <p class="hint">${t('queues.legend', { n: source.total })}</p>`;
 }

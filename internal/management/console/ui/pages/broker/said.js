@@ -49,13 +49,15 @@ export const parts = (text) =>
     ? [text]
     : text.split('; ').flatMap((x) => (find(x) ? [x] : x.split(/, (?=the argument sets |policy '|operator policy ')/)));
 
-// said is a text in another language: translate(key, params) gives the words. What is not known stays as it is.
-export function said(text, translate) {
+// said is a text in another language: translate(key, params) gives the words, write(value) a value as people read it. What is not known
+// stays as it is.
+export function said(text, translate, write = (value) => value) {
   const all = parts(text).map((x) => {
     const f = find(x);
     if (!f) return x;
-    if (f.params.asked) f.params.asked = said(f.params.asked, translate);
+    if (f.params.asked) f.params.asked = said(f.params.asked, translate, write);
+    if (/^-?\d+$/.test(f.params.value)) f.params.value = write(Number(f.params.value));
     return translate(f.key, f.params);
   });
-  return all.join('; ');
+  return all.reduce((a, b) => translate('said.both', { a, b }));
 }

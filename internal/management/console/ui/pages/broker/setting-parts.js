@@ -21,8 +21,18 @@ export function written(value, kind) {
   return JSON.stringify(value);
 }
 
-// writtenOf is the value of the setting of that name as people read it.
-export const writtenOf = (name, value) => written(value, setting(name)?.kind);
+const isExchange = (name) => /-exchange$/.test(name);
+
+// writtenOf is the value of the setting of that name as people read it. An exchange without a name is the default one.
+export const writtenOf = (name, value) =>
+  value === '' && isExchange(name) ? t('exchange.default') : written(value, setting(name)?.kind);
+
+// Args are arguments of something or the definition of a policy, one line each.
+export function Args({ of }) {
+  const all = Object.entries(of || {});
+  if (!all.length) return html`<span class="faint">–</span>`;
+  return html`<ul class="args">${all.map(([k, v]) => html`<li key=${k}><code>${k}</code> <span class="break">${writtenOf(k.replace(/^x-/, ''), v)}</span></li>`)}</ul>`;
+}
 
 // Badges are what is in force on a queue: solid if it was declared so, dashed if a policy says so.
 export function Badges({ queue }) {
@@ -36,8 +46,8 @@ export function Badges({ queue }) {
 }
 
 // SettingField asks for the value of a setting; null is none. The first choice of a setting is its default: with
-// defaults, it stands for none. exchanges are names to suggest.
-export function SettingField({ name, value, onInput, defaults = false, exchanges = [], ...rest }) {
+// defaults, it stands for none. exchanges are names to suggest; with nameless the default exchange is one of them.
+export function SettingField({ name, value, onInput, defaults = false, exchanges = [], nameless = false, ...rest }) {
   const { kind, min, max, choices } = setting(name);
   const label = settingName(name);
   const put = (v) => onInput(v === '' || v === false ? null : v);
@@ -53,7 +63,11 @@ export function SettingField({ name, value, onInput, defaults = false, exchanges
     const others = choices.slice(defaults ? 1 : 0).map((c) => [c, choiceName(name, c)]);
     return html`<${Select} ...${field} value=${value ?? ''} options=${[['', none], ...others]} />`;
   }
+  if (isExchange(name)) {
+    const nothing = t('exchange.default'); // stands for the name that is empty
+    const names = nameless ? [nothing, ...exchanges] : exchanges;
+    return html`<${TextField} ...${field} value=${value === '' ? nothing : (value ?? '')} onInput=${(v) => (nameless && v === nothing ? onInput('') : put(v))} list=${names} />`;
+  }
   const example = kind === 'durations' ? '10m,30m,1h' : value === '' ? t('setting.empty') : undefined;
-  const list = /exchange/.test(name) ? exchanges : undefined;
-  return html`<${TextField} ...${field} value=${value ?? ''} placeholder=${example} list=${list} />`;
+  return html`<${TextField} ...${field} value=${value ?? ''} placeholder=${example} />`;
 }

@@ -18,21 +18,15 @@ export const codes = [
 ];
 // silent are the arguments that need no badge.
 export const silent = ['queue-type', 'queue-version', 'queue-mode'];
-// usual are the settings that most policies have. Forms show them first.
-export const usual = [
-  'dead-letter-exchange',
-  'dead-letter-routing-key',
-  'message-ttl',
-  'expires',
-  'max-length',
-  'max-length-bytes',
-  'overflow',
-  'delivery-limit',
-  'delayed-retry-type',
-  'delayed-retry-min',
-  'delayed-retry-max',
-  'alternate-exchange',
+// groups are what forms put together, under a heading each: name and settings. What is in none of them is other.
+/** @type {[string, RegExp][]} */
+const groups = [
+  ['dead_letters', /^(dead-letter-.*|cycle)$/],
+  ['limits', /^(message-ttl|expiry|expires|max-length.*|overflow)$/],
+  ['retries', /^(delivery-.*|delayed-retry-.*)$/],
 ];
+export const groupOf = (name) => groups.find(([, names]) => names.test(name))?.[0] ?? 'other';
+export const groupNames = [...groups.map(([name]) => name), 'other'];
 
 // effective is the value of a setting and where it comes from, argument or policy; null if neither has it.
 export function effective(q, name) {

@@ -32,7 +32,7 @@ export function render({ params: { name } }) {
   const remove = async () => {
     if (
       (await confirm({
-        title: t('users.delete_title', { n: 1 }),
+        title: t('users.delete_title', { n: 1, name }),
         text: t('users.delete_text', { names: name }),
         action: t('queues.delete'),
         danger: true,

@@ -56,7 +56,7 @@ export function render({ params: { name }, query }) {
     }</div>
     <${Shown} of=${got}>${(d) => html`<${Tabs} label=${t('vhosts.tabs')} at=${tab} tabs=${[
       ['summary', t('queue.summary')],
-      ['limits', t('users.limits')],
+      ['limits', t('vhosts.options_limits')],
     ]} />
       ${tab === 'summary' && html`<${Summary} of=${d} />`}
       ${tab === 'limits' && html`<${Options} name=${name} /><${VHostLimits} name=${name} />`}`}</${Shown}>`;

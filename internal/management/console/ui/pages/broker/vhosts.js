@@ -117,7 +117,7 @@ export function EditVHost({ close, known }) {
 export async function removeVHost(v) {
   const sure = await confirm({
     title: t('vhosts.delete_title', { name: v.name }),
-    text: t('vhosts.delete_text', { messages: num(v.messages) }),
+    text: t('vhosts.delete_text', { messages: v.messages ?? 0 }),
     action: t('queues.delete'),
     danger: true,
     typed: v.name,

@@ -5,7 +5,7 @@ import { back, beside, from, href, to } from '../../lib/router.js';
 import { oneVHost } from '../../lib/vhosts.js';
 import { Icon } from '../../lib/icon.js';
 import { useShortcuts } from '../../lib/keys.js';
-import { Viewer, useNeighbours } from '../messages/viewer.js';
+import { Viewer, titleOf, useNeighbours } from '../messages/viewer.js';
 import { page } from '../messages/address.js';
 import { beginRedrive } from './redrive.js';
 import { scopesOf } from './job-scopes.js';
@@ -18,8 +18,11 @@ export function render({ params }) {
   const list = [lost ? '/lost' : '/letters', { vhost: params.vhost === oneVHost.value ? '' : params.vhost }];
   const up = from().startsWith(href(list[0]) + '?') ? from() : href(...list); // with the filter and the groups one came from
   useShortcuts({ Escape: ['keys.back', () => back(...list)] }, [params.id]);
-  return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${up}>${lost ? t('lost.title') : t('letters.title')}</a> <span aria-hidden="true">/</span>
-      ${lost ? null : html`<a href=${href(to`/queues/${params.vhost}/${params.queue}`)}>${params.queue}</a>`}</nav>
+  return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${up}>${lost ? t('lost.title') : t('letters.title')}</a>${
+    lost
+      ? null
+      : html` <span aria-hidden="true">/</span> <a href=${href(to`/queues/${params.vhost}/${params.queue}`)}>${params.queue}</a>`
+  }</nav>
     <${Viewer} id=${id}>${(l, refresh) => html`<${Head} letter=${l} refresh=${refresh} step=${step} list=${list} />`}</${Viewer}>`;
 }
 
@@ -32,7 +35,7 @@ function Head({ letter: l, refresh, step, list }) {
     { r: ['keys.redrive', redrive], e: ['keys.edit', resend], Delete: l.place !== 'lost' && ['keys.discard', discard] },
     [l.id],
   );
-  return html`<div class="page-head"><h1>${t('viewer.title', { id: l.message_id || l.id })}</h1><div class="buttons">
+  return html`<div class="page-head"><h1>${titleOf(l, l.message_id || l.id)}</h1><div class="buttons">
     <button type="button" class="plain" onClick=${() => step('newest')} aria-label=${t('keys.previous_letter')} title=${t('keys.previous_letter')}><${Icon} name="left" /></button>
     <button type="button" class="plain" onClick=${() => step('oldest')} aria-label=${t('keys.next_letter')} title=${t('keys.next_letter')}><${Icon} name="right" /></button>
     <button type="button" class="primary" onClick=${redrive}><${Icon} name="redrive" /> ${t('redrive.one')}</button>

@@ -1,6 +1,6 @@
 // What died over time, as a chart.
 import { html } from '../../lib/html.js';
-import { t, num, span, word } from '../../lib/i18n.js';
+import { t, num, per, word } from '../../lib/i18n.js';
 import { Chart } from '../../lib/chart.js';
 import { together } from '../../lib/samples.js';
 
@@ -10,6 +10,6 @@ export const reasons = ['rejected', 'expired', 'maxlen', 'delivery_limit'];
 export function Deaths({ of, height, legend }) {
   const { times, died } = together(of, reasons);
   if (!times.length) return null;
-  const title = t('overview.dying', { step: span(1000 * of[0].step_seconds) });
+  const title = t('overview.dying', { step: per(1000 * of[0].step_seconds) });
   return html`<${Chart} title=${title} times=${times} series=${reasons.map((r) => ({ label: word('reason', r), values: died[r] }))} stacked steps value=${num} height=${height} legend=${legend} />`;
 }

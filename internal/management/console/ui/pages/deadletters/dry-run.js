@@ -32,7 +32,7 @@ function Trial({ vhost, scope, trial: x, action }) {
     ${discard && !x.fits && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.does_not_fit')}</p>`}
     ${Object.entries(x.pushed_out ?? {}).map(([queue, n]) => html`<p class="banner warn" key=${`out ${queue}`}><${Icon} name="warning" /> ${t('redrive.pushes_out', { queue, n })}</p>`)}
     ${same > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.into_same', { n: same, queue: scope.source.queue })}</p>`}
-    ${stay.length > 0 && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('redrive.would_refuse', { which: stay.map(([why, n]) => `${word('refused', why)} ${num(n)}`).join(', ') })}</p>`}
+    ${stay.length > 0 && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('redrive.would_refuse', { which: stay.map(([why, n]) => t('redrive.refused_n', { why: word('refused', why), n })).join(t('frame.comma')) })}</p>`}
     ${x.matches === 0 && !x.partial && html`<p class="banner">${t('redrive.nothing')}</p>`}
     ${
       !discard &&

@@ -125,7 +125,7 @@ function Progressing({ job: j, refresh, detail }) {
       <div class=${`stat ${gone ? 'bad' : ''}`}><b>${num(gone)}</b><span>${t('jobs.refused')}</span></div>
       ${going(j) && html`<div class="stat"><b>${pace === null ? '–' : rate(pace)}</b><span>${t('jobs.rate')}${time !== null && ` · ${t('jobs.eta', { time: span(Math.ceil(time / 1000) * 1000) })}`}</span></div>`}
     </div>
-    ${j.why === 'came_back' && html`<p class="hint">${t('jobs.judged', { share: percent(j.options.stop_percent / 100), ...of })}</p>`}
+    ${j.why === 'came_back' && html`<p class="hint">${t(of.least === of.most ? 'jobs.judged' : 'jobs.judged_about', { share: percent(j.options.stop_percent / 100), back: j.came_back, sent: j.moved, ...of })}</p>`}
     ${refused.length > 0 && html`<table><caption>${t('jobs.refused_by')}</caption><thead><tr><th scope="col">${t('jobs.reason')}</th><th scope="col" class="end">${t('redrive.letters')}</th></tr></thead><tbody>${refused.map(([why, n]) => html`<tr><td>${word('refused', why)}</td><td class="end">${num(n)}</td></tr>`)}</tbody></table>`}
     ${
       going(j) &&
@@ -148,5 +148,5 @@ function Detail({ job: j }) {
     ${j.max > 0 && html`<dt>${t('redrive.max')}</dt><dd>${num(j.max)}</dd>`}
     ${o.canary > 0 && html`<dt>${t('redrive.canary')}</dt><dd>${num(o.canary)} ${o.ramp && t('redrive.ramp')}</dd>`}
     <dt>${t('redrive.watch')}</dt><dd>${span(o.watch_ms || 10000)}</dd>
-    ${o.stop_percent > 0 && html`<dt>${t('redrive.stop_share')}</dt><dd>${o.stop_percent} %</dd>`}</dl>`;
+    ${o.stop_percent > 0 && html`<dt>${t('redrive.stop_share')}</dt><dd>${percent(o.stop_percent / 100)}</dd>`}</dl>`;
 }

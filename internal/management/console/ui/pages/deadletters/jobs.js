@@ -91,7 +91,7 @@ function List() {
   return html`<div class="page-head"><h1>${t('jobs.title')}</h1><p role="status" class="faint">${t('jobs.going_on', { n: running.length })}</p></div>
     <${Table} id="jobs" caption=${t('jobs.title')} source=${source} columns=${shown} keyOf=${(j) => `${j.vhost} ${j.id}`} onOpen=${(j) => go(to`/jobs/${j.vhost}/${j.id}`)}
       empty=${html`<${Empty} title=${t('jobs.empty')} text=${t('jobs.empty_text')} cli=${redriveCommand} docs="handling-dead-letters.md" />`} />
-    <p class="faint">${t('jobs.total', { n: num((got.data || []).length) })}</p>`;
+    <p class="faint">${t('jobs.total', { n: (got.data || []).length })}</p>`;
 }
 
 function One({ params }) {

@@ -35,8 +35,8 @@ function Cards({ of: all, range }) {
     sum(all, (s) => s.recent.came_back),
   ];
   return html`<div class="cards"><div class="stat"><b>${num(sum(all, diedOf))}</b><span>${t('overview.card_died', { range: t(`overview.range_${range}`) })}</span></div>
-    <div class=${`stat ${dropped ? 'bad' : ''}`}><b>${num(dropped)}</b><span>${t('overview.card_dropped')}</span></div>
-    <div class=${`stat ${back ? 'bad' : ''}`}><b>${num(back)}</b><span>${t('overview.card_came_back')}</span></div>
+    <div class=${`stat ${dropped ? 'bad' : ''}`}><b>${num(dropped)}</b><span>${t('letters.card_dropped')}</span></div>
+    <div class=${`stat ${back ? 'bad' : ''}`}><b>${num(back)}</b><span>${t('letters.card_came_back')}</span></div>
     <a class="stat" href=${href('/letters')}><b>${num(sum(all, (s) => s.waiting))}</b><span>${t('letters.card_waiting')}</span></a>
     <div class="stat"><b>${oldest.length ? span(Math.max(...oldest) * 1000) : '–'}</b><span>${t('letters.card_oldest')}</span></div>
     <a class=${`stat ${lost ? 'bad' : ''}`} href=${href('/lost')}><b>${num(lost)}</b><span>${t('letters.card_lost')}</span></a></div>`;

@@ -208,7 +208,7 @@ function Options({ options: o, set, max, setMax }) {
     </div>
     <fieldset class="card"><legend>${t('redrive.caution')}</legend><div class="form">
       <${NumberField} label=${t('redrive.canary')} hint=${t('redrive.canary_hint')} min="0" value=${o.canary || null} onInput=${(v) => set({ canary: v || 0, stop_percent: v && !o.stop_percent ? usualStop : o.stop_percent })} />
-      <${Duration} label=${t('redrive.watch')} value=${o.watch_ms} onInput=${(v) => set({ watch_ms: v || 0 })} />
+      <${Duration} label=${t('redrive.watch')} hint=${t('redrive.watch_hint')} value=${o.watch_ms} onInput=${(v) => set({ watch_ms: v || 0 })} />
       <${NumberField} label=${t('redrive.stop_share')} hint=${t('redrive.stop_share_hint')} unit="%" min="0" max="100" value=${o.stop_percent || null} onInput=${(v) => set({ stop_percent: v || 0 })} /></div>
       <${Check} label=${t('redrive.ramp')} hint=${t('redrive.ramp_hint')} value=${o.ramp} onInput=${(v) => set({ ramp: v, canary: v && !o.canary ? 10 : o.canary, stop_percent: v && !o.stop_percent ? usualStop : o.stop_percent })} />
       <${Check} label=${t('redrive.stop_no_consumer')} value=${o.stop_no_consumer} onInput=${(v) => set({ stop_no_consumer: v })} /></fieldset>

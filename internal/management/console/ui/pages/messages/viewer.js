@@ -21,6 +21,9 @@ import { writtenOf } from '../broker/setting-parts.js';
 // usualBytes is how much of a payload is shown unasked.
 export const usualBytes = 65536;
 
+// titleOf is what the page of a message is called.
+export const titleOf = ({ place }, id) => t(place === 'lost' ? 'viewer.title_lost' : 'viewer.title', { id });
+
 // Viewer shows the letter that id names: {vhost, place, queue, id}. children(letter, refresh) are what can be done with it.
 export function Viewer({ id, children }) {
   const [whole, setWhole] = useState(false);
@@ -29,9 +32,7 @@ export function Viewer({ id, children }) {
     [at(id), whole],
     { every: 0 },
   );
-  return html`${got.data === undefined && html`<h1>${t('viewer.title', { id: id.id })}</h1>`}<${Shown} of=${got}>${(
-    l,
-  ) => html`
+  return html`${got.data === undefined && html`<h1>${titleOf(id, id.id)}</h1>`}<${Shown} of=${got}>${(l) => html`
     ${children?.(l, got.refresh)}
     <div class="viewer">
       <section class="card" aria-labelledby="way"><h2 id="way">${t('viewer.way')}</h2><${Timeline} letter=${l} /></section>
@@ -217,7 +218,7 @@ function Facts({ letter: l }) {
     <dt>${t('letters.returns')}</dt><dd>${num(l.returns)} ${l.redelivered && html`<span class="tag">${t('viewer.redelivered')}</span>`}</dd>
     <dt>${t('letters.redrives')}</dt><dd>${num(l.redrives)} ${l.redrive !== null && html`<a href=${href(to`/jobs/${l.vhost}/${l.redrive}`)}>${t('jobs.one', { id: l.redrive })}</a>`}</dd>
     ${l.due && html`<dt>${t('viewer.due')}</dt><dd><${When} at=${l.due} /></dd>`}
-    ${l.expires && html`<dt>${t('viewer.expires')}</dt><dd><${When} at=${l.expires} /></dd>`}
+    ${l.expires && html`<dt>${t(l.place === 'lost' ? 'viewer.kept_until' : 'viewer.expires')}</dt><dd><${When} at=${l.expires} /></dd>`}
     ${l.cause && html`<dt>${t('letters.cause')}</dt><dd>${word('cause', l.cause)}</dd>`}
   </dl></section>`;
 }

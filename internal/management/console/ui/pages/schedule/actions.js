@@ -1,4 +1,4 @@
-// What is done with scheduled messages: sent now, moved, called off. Each is {vhost, exchange, id, due_ms}.
+// What is done with scheduled messages: sent now, moved, cancelled. Each is {vhost, exchange, id, due_ms}.
 import { html, useState } from '../../lib/html.js';
 import { span, t } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
@@ -33,13 +33,17 @@ async function each(rows, action, body) {
   return changed;
 }
 
-// act sends messages now, or calls them off, if the user wants that; it tells whether it was done.
+// nameOf is how a dialog calls a message.
+const nameOf = (x) => x.message_id || t('schedule.nameless', { id: x.id });
+
+// act sends messages now, or cancels them, if the user wants that; it tells whether it was done.
 export async function act(action, rows) {
   if (
     !(await confirm({
-      title: t(`schedule.${action}_title`, { n: rows.length }),
-      text: t(`schedule.${action}_text`),
+      title: t(`schedule.${action}_title`, { n: rows.length, what: nameOf(rows[0]) }),
+      text: t(`schedule.${action}_text`, { n: rows.length }),
       action: t(`schedule.${action}`),
+      dismiss: action === 'cancel' && t('schedule.keep'),
       danger: action === 'cancel',
     }))
   )
@@ -50,7 +54,7 @@ export async function act(action, rows) {
   );
 }
 
-// move asks to when, and gives messages another instant; it tells whether it was done.
+// move asks for another time, and gives it to messages; it tells whether it was done.
 export const move = (rows) => open(Move, { rows });
 
 function Move({ close, rows }) {
@@ -69,10 +73,10 @@ function Move({ close, rows }) {
     )
       close(true);
   };
-  return html`<${Dialog} title=${t('schedule.move_title', { n: rows.length })} close=${() => close(false)} actions=${html`<button type="button" onClick=${() => close(false)}>${t('frame.cancel')}</button><button type="submit" form="move" class="primary">${t('schedule.move')}</button>`}>
+  return html`<${Dialog} title=${t('schedule.move_title', { n: rows.length, what: nameOf(rows[0]) })} close=${() => close(false)} actions=${html`<button type="button" onClick=${() => close(false)}>${t('frame.cancel')}</button><button type="submit" form="move" class="primary">${t('schedule.move')}</button>`}>
     <form id="move" onSubmit=${submit}><${Radios} label=${t('schedule.move_how')} value=${how} onInput=${setHow} options=${[
-      ['at', t('schedule.at')],
-      ['in', t('schedule.from_now')],
+      ['at', t('schedule.by_time')],
+      ['in', t('schedule.by_delay')],
     ]} />
       ${
         how === 'at'

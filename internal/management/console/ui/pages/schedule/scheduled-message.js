@@ -52,7 +52,7 @@ function Way({ message: m }) {
   return html`<section class="card" aria-labelledby="way"><h2 id="way">${t('scheduled.way')}</h2>
     <p><b><${When} at=${m.due_ms} /></b> <span class=${left < 0 ? 'reason' : 'faint'}>${left < 0 ? t('schedule.late', { time: span(-left) }) : t('scheduled.in', { time: span(left) })}</span></p>
     <p>${t('scheduled.by')} <a class="mono break" href=${href(to`/exchanges/${m.vhost}/${m.exchange}`)}>${m.exchange}</a> <span class="mono break">→ ${m.routing_key}</span></p>
-    ${m.queues?.length > 0 && html`<p class="tags">${m.queues.map((q) => html`<a class="tag good" key=${q} href=${href(to`/queues/${m.vhost}/${q}`)}>${q}</a>`)}</p>`}
+    ${m.queues?.length > 0 && html`<p class="tags">${t('scheduled.reaches')} ${m.queues.map((q) => html`<a class="tag good" key=${q} href=${href(to`/queues/${m.vhost}/${q}`)}>${q}</a>`)}</p>`}
     ${m.refused && html`<p class="banner warn"><${Icon} name="warning" /> <b>${word('refused', m.refused)}</b> ${t('scheduled.lost')}</p>`}</section>`;
 }
 

@@ -385,6 +385,11 @@ func (r *runner) Record(ref storage.Ref) []byte {
 	return orFault(r.cache.Get(ref))
 }
 
+// Head implements storage.Records.
+func (r *runner) Head(ref storage.Ref, n int) []byte {
+	return orFault(r.cache.Head(ref, n))
+}
+
 // orFault ends the step if a read has failed.
 func orFault(data []byte, err error) []byte {
 	if err != nil {

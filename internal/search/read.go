@@ -22,12 +22,10 @@ func laneOf(id uint64) uint8 { return uint8((id - 1) >> 56) }
 
 // take copies a letter.
 func (h *haul) take(x *vhost.Seen, place uint16) {
-	m := x.ForFilter(filter.Deaths | filter.Properties | filter.Body)
+	m := x.ForFilter(filter.Deaths | filter.Properties)
 	l := letter{id: x.ID, place: place, transient: !x.Persistent, held: x.State == queue.Held, message: m}
-	body := m.Body
-	if len(body) > bodyMax {
-		body, l.cut = body[:bodyMax], true
-	}
+	body := x.Body(0, bodyMax)
+	l.cut = int64(len(body)) < x.BodyBytes()
 	at := len(h.octets)
 	h.octets = append(append(h.octets, m.Properties...), body...)
 	l.message.Properties = h.octets[at : at+len(m.Properties) : at+len(m.Properties)]

@@ -221,20 +221,10 @@ func (s *scan) meant(x *vhost.Seen, visit Visit) bool {
 	if s.scanned++; !x.DeadLetter && !x.Scheduled {
 		return false
 	}
-	m := x.ForFilter(0)
-	if s.filter != nil && s.filter.Refuses(&m, 0) {
+	if s.filter != nil && !x.Passes(s.filter) {
 		return false
 	}
-	m = x.ForFilter(filter.Deaths)
-	if s.filter != nil && s.filter.Refuses(&m, filter.Deaths) {
-		return false
-	}
-	if s.needs != filter.Deaths {
-		m = x.ForFilter(s.needs)
-	}
-	if s.filter != nil && !s.filter.Match(&m) {
-		return false
-	}
+	m := x.ForFilter(s.needs)
 	visit(x, &m)
 	return true
 }

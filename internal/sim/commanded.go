@@ -102,7 +102,7 @@ func (w *world) checkRecalled() {
 				continue
 			}
 			id, got := vhost.ScheduledID{Schedule: q.ID, Number: uint64(s)}, ""
-			w.look(func() { _, _, _, got = w.vhost.Reader().ScheduledAt(id) })
+			w.look(func() { _, _, _, got = w.vhost.Reader().ScheduledAt(id, 0) })
 			if want := q.Outcome(s); got != want {
 				w.violate(Schedule, "message %s is %q after a restart, expected %q", id, got, want)
 			}

@@ -187,6 +187,7 @@ func (w *world) load() {
 	v := vhost.New(vhostName, logID, w, &w.pages)
 	v.CountBy(segmentBytes / 64) // as the engine does
 	v.KeepHot(w.hot())
+	v.BoundHeads(w.heads())
 	if w.o.Portions > 0 {
 		v.BoundSteps(w.o.Portions)
 	}
@@ -235,6 +236,9 @@ func (w *world) load() {
 func (w *world) hot() (messages, bytes int) {
 	return []int{1, 40, 300, 2000, 1 << 20}[w.o.Seed%5], []int{1, 300, 20_000, 1 << 20}[w.o.Seed%4]
 }
+
+// heads is how much the machine of this life reads of a record for its head at first.
+func (w *world) heads() int { return []int{1, 60, vhost.HeadBytes}[w.o.Seed%3] }
 
 // reload tries again after an error in load.
 func (w *world) reload(err error) {

@@ -33,6 +33,9 @@ func (w *world) Record(r storage.Ref) []byte {
 	return data[r.Offset : r.Offset+r.Size : r.Offset+r.Size]
 }
 
+// Head implements storage.Records.
+func (w *world) Head(r storage.Ref, n int) []byte { return w.Record(r.First(n)) }
+
 // stamp is what the engine's clock says: down, up, and the wall.
 func (w *world) stamp() vhost.Stamp {
 	const ms = 1_000_000

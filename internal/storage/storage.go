@@ -38,6 +38,18 @@ type Ref struct {
 // IsZero reports whether r names nothing.
 func (r Ref) IsZero() bool { return r == Ref{} }
 
+// First names the first n bytes of what r names, all of it if that is less.
+func (r Ref) First(n int) Ref {
+	r.Size = min(r.Size, uint32(n))
+	return r
+}
+
+// Behind names what r names behind the first n bytes, of which there must be as many.
+func (r Ref) Behind(n int) Ref {
+	r.Offset, r.Size = r.Offset+uint32(n), r.Size-uint32(n)
+	return r
+}
+
 // Pages is where the machine keeps what is cold: immutable pages of queue stretches, and records of transient
 // messages. A failed read unwinds to the machine's runner with the one panic that it recovers: it never decides
 // anything. Facts never name pages.
@@ -51,8 +63,10 @@ type Pages interface {
 	Drop(r Ref)
 }
 
-// Records finds the bytes of records that a machine stored earlier. Record is deterministic; the result is
-// lent until the machine's next command. A failed read unwinds like that of Pages.
+// Records finds the bytes of records that a machine stored earlier, or of parts of them. It is deterministic; the
+// results are lent until the machine's next command. A failed read unwinds like that of Pages.
 type Records interface {
 	Record(r Ref) []byte
+	// Head is Record(r.First(n)), for a record of which only the beginning is needed now.
+	Head(r Ref, n int) []byte
 }

@@ -21,6 +21,9 @@ type hot struct {
 // Record implements storage.Records for the newest batches.
 func (h *hot) Record(r storage.Ref) []byte { return h.last[r.Index%2][r.Offset : r.Offset+r.Size] }
 
+// Head implements storage.Records.
+func (h *hot) Head(r storage.Ref, n int) []byte { return h.Record(r.First(n)) }
+
 // newHot declares the queue q and, if it shall be consumed, a consumer c of it.
 func newHot(t testing.TB, consumed, noAck bool, arguments amqp.Table) *hot {
 	h := &hot{index: 1}

@@ -541,8 +541,8 @@ func TestRecentHistoryIsGivenInPortions(t *testing.T) {
 		for i := 1; i < queues; i++ {
 			q, n := w.v.queueNamed(fmt.Sprint("q", i)), 0
 			q.messages.Each(0, func(s queue.Seq, _ *queue.Entry) bool {
-				if m := w.v.loadMessage(q, s); string(m.content.Body) != fmt.Sprint(n) {
-					t.Errorf("message %d of %q is %q", n, q.object.Name, m.content.Body)
+				if body := w.bodyOf(q, s); body != fmt.Sprint(n) {
+					t.Errorf("message %d of %q is %q", n, q.object.Name, body)
 				}
 				n++
 				return true

@@ -229,14 +229,15 @@ func (s *step) answer(properties []byte, r *reply) {
 	if err != nil || asked.ReplyTo == "" {
 		return
 	}
-	body, err := json.Marshal(r)
+	text, err := json.Marshal(r)
 	if err != nil {
 		panic(err) // strings and numbers
 	}
 	told := amqp.Properties{
 		Has: amqp.FlagContentType | asked.Has&amqp.FlagCorrelationID, ContentType: "application/json", CorrelationID: asked.CorrelationID,
 	}
-	m := message{content: fact.Record{Key: []byte(asked.ReplyTo), Properties: amqp.AppendProperties(nil, &told), Body: body}, ttl: -1}
+	m := message{ttl: -1, body: body{octets: text}}
+	m.content = fact.Head{Key: []byte(asked.ReplyTo), Properties: amqp.AppendProperties(nil, &told)}
 	after := s.newest()
 	if s.deliverReply(&Command{Key: m.content.Key}, &m, after) {
 		return

@@ -3,7 +3,6 @@ package vhost
 import (
 	"slices"
 
-	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/topology"
@@ -89,66 +88,6 @@ func (s *step) deadLetterOnReject(q *queueState, m *message, depth int) passage 
 	p := s.routeDeadLetter(q, &letter, attempt{depth: depth})
 	s.traffic.Fates[fact.MaxLen][p.fate()]++
 	return p
-}
-
-// loadMessage reads a copy back as the message it is.
-func (v *VHost) loadMessage(q *queueState, seq queue.Seq) message {
-	e := q.messages.Entry(seq)
-	history := storage.Ref{}
-	if e.Flags&queue.Letter != 0 {
-		history = q.messages.Side(seq).History
-	}
-	m := v.readBack(e.Ref(v.log), history, e.Flags&queue.Persistent != 0)
-	m.reportsFailure = e.Flags&queue.ReportsFailure != 0
-	return m
-}
-
-// readBack makes a message of its record and its history, which is zero if it has none. durable says that they belong
-// to something durable.
-func (v *VHost) readBack(record, history storage.Ref, durable bool) message {
-	m := message{ttl: -1, borrowed: !durable}
-	if record.Log == storage.Volatile {
-		m.recordVolatile = record
-	} else {
-		m.record = record
-		if record.Index != v.readAt { // neighbours are read together
-			v.readAt = record.Index
-			v.work += workOfRead
-		}
-	}
-	data := v.record(record)
-	v.work += max(len(data)-workOfRead, 0)
-	var err error
-	if m.content, err = fact.ParseRecord(data); err != nil {
-		panic(err) // our own bytes, under a checksum
-	}
-	scan := m.scan()
-	m.persistent, m.priority, m.prioritized = scan.Persistent(), scan.Priority, scan.Flags&amqp.FlagPriority != 0
-	if !history.IsZero() {
-		h := v.historyAt(history)
-		m.history = &h
-	}
-	return m
-}
-
-// historyAt reads a history back.
-func (v *VHost) historyAt(r storage.Ref) fact.History {
-	h, err := fact.ParseHistory(v.record(r))
-	if err != nil {
-		panic(err) // our own bytes, under a checksum
-	}
-	return h
-}
-
-// scan looks through the properties of a message that was published, once.
-func (m *message) scan() *amqp.PropertyScan {
-	if !m.scanned {
-		if err := m.properties.Scan(m.content.Properties); err != nil {
-			panic(err) // it was scanned when it was published
-		}
-		m.scanned = true
-	}
-	return &m.properties
 }
 
 // attempt is how a letter is sent through its queue's dead-letter exchange.

@@ -32,7 +32,14 @@ func (d *Delivered) AppendView(buf []byte, limit int) (View, []byte, error) {
 	if err != nil {
 		return View{}, buf, err
 	}
-	v := View{c.Exchange, c.Key, c.Properties, c.Body}
+	v, buf, err := d.appendHead(buf, &c.Head, limit)
+	v.Body = c.Body
+	return v, buf, err
+}
+
+// appendHead is AppendView without the body. Record need not be there: c is its head.
+func (d *Delivered) appendHead(buf []byte, c *fact.Head, limit int) (v View, _ []byte, err error) {
+	v = View{Exchange: c.Exchange, RoutingKey: c.Key, Properties: c.Properties}
 	if d.History == nil && d.Acquired == 0 && d.Count == 0 {
 		return v, buf, nil
 	}

@@ -141,10 +141,10 @@ func loggedFacts() []fact.Fact {
 }
 
 func goldenRecord() []byte {
-	return fact.AppendRecord(nil, &fact.Record{
+	return fact.AppendRecord(nil, &fact.Head{
 		Exchange: []byte("x"), Key: []byte("k"), CC: [][]byte{[]byte("c1"), []byte("c2")}, BCC: [][]byte{[]byte("b")},
-		Properties: properties(amqp.Persistent, nil), Body: []byte("body"),
-	})
+		Properties: properties(amqp.Persistent, nil),
+	}, []byte("body"))
 }
 
 func goldenHistory() []byte {
@@ -304,6 +304,24 @@ func TestDamagedBatches(t *testing.T) {
 	}
 }
 
+// If this fails, the head of a record is taken from too little of it, or takes more of it than there is.
+func TestHeadOfARecordIsInItsBeginning(t *testing.T) {
+	record := goldenRecord()
+	whole, size := fact.ParseHead(record)
+	if string(record[size:]) != "body" {
+		t.Fatalf("the head of the record has %d octets of %d", size, len(record))
+	}
+	for n := range record {
+		h, more := fact.ParseHead(record[:n])
+		switch {
+		case n >= size && (more != size || !reflect.DeepEqual(h, whole)):
+			t.Errorf("in %d octets there is the head %+v, of %d", n, h, more)
+		case n < size && (more <= n || more > size || !reflect.DeepEqual(h, fact.Head{})):
+			t.Errorf("%d octets of the head are %+v, and %d are needed", n, h, more)
+		}
+	}
+}
+
 // If this fails, a letter whose publisher told of four thousand million redrives is taken by the same job again and
 // again.
 func TestLettersSentBackVeryOften(t *testing.T) {
@@ -358,11 +376,12 @@ func FuzzFold(f *testing.F) {
 // FuzzRecord finds records and histories whose rendering panics, or that do not come back as they were.
 func FuzzRecord(f *testing.F) {
 	f.Add(goldenRecord(), goldenHistory(), uint32(1))
-	f.Add(fact.AppendRecord(nil, &fact.Record{Properties: properties(1, amqp.Table{{Name: "h", Value: amqp.Int32(1)}})}), []byte{}, uint32(0))
+	small := fact.Head{Properties: properties(1, amqp.Table{{Name: "h", Value: amqp.Int32(1)}})}
+	f.Add(fact.AppendRecord(nil, &small, nil), []byte{}, uint32(0))
 	f.Fuzz(func(t *testing.T, record, history []byte, returns uint32) {
 		c, err := fact.ParseRecord(record)
 		if err == nil && record[0] < 2 {
-			again, err := fact.ParseRecord(fact.AppendRecord(nil, &c))
+			again, err := fact.ParseRecord(fact.AppendRecord(nil, &c.Head, c.Body))
 			if err != nil || !reflect.DeepEqual(again, c) {
 				t.Fatalf("%+v came back as %+v, %v", c, again, err)
 			}

@@ -21,7 +21,7 @@ func letterOf(deaths int, headers amqp.Table, returns uint32) *Delivered {
 	if headers == nil {
 		p.Has = 0
 	}
-	record := fact.AppendRecord(nil, &fact.Record{Properties: amqp.AppendProperties(nil, &p), Body: []byte("m")})
+	record := fact.AppendRecord(nil, &fact.Head{Properties: amqp.AppendProperties(nil, &p)}, []byte("m"))
 	return &Delivered{Record: record, History: fact.AppendHistory(nil, &h), Acquired: returns, Count: returns}
 }
 

@@ -17,7 +17,8 @@ import (
 
 // message is a message on its way into queues: published, or a dead letter.
 type message struct {
-	content        fact.Record
+	content        fact.Head
+	body           body
 	persistent     bool
 	reportsFailure bool // its headers tell of a failure,
 	resent         bool // and that it was sent back before
@@ -96,10 +97,15 @@ func (p *publication) parse(c *Command) *amqp.Error {
 	if err := p.scan.Scan(c.Properties); err != nil {
 		return malformed(err)
 	}
-	p.content = fact.Record{Exchange: c.Exchange, Key: c.Key, Properties: c.Properties, Body: c.Body}
+	p.content, p.body = contentOf(c)
 	p.ttl, p.persistent = -1, p.scan.Persistent()
 	p.priority, p.prioritized = p.scan.Priority, p.scan.Flags&amqp.FlagPriority != 0
 	return nil
+}
+
+// contentOf is what a Publish publishes, as it came.
+func contentOf(c *Command) (fact.Head, body) {
+	return fact.Head{Exchange: c.Exchange, Key: c.Key, Properties: c.Properties}, body{octets: c.Body}
 }
 
 // checkPublish makes the checks that most messages of a channel need no more than once, and reads what is
@@ -354,7 +360,7 @@ func (s *step) publishToNone(ch *channel, c *Command, m *message, from *flow) {
 	case c.Mandatory:
 		s.nowhereTo(from, true)
 		after = s.newest()
-		record := fact.AppendRecord(nil, &m.content)
+		record := fact.AppendRecord(nil, &m.content, m.body.octets)
 		s.effect(Effect{Kind: SendBack, Channel: ch.id, After: after, Message: Delivered{Record: record}})
 	default:
 		s.nowhereTo(from, false)
@@ -385,7 +391,7 @@ func (s *step) deliverTo(targets []*queueState, m *message, depth int) (refused,
 
 // refuses reports whether q's limit keeps m out. Source: docs/compat/expiry-and-limits.md#6, reject-publish.
 func (q *queueState) refuses(m *message) bool {
-	return q.refusesBytes(uint32(len(m.content.Body)), m.history != nil)
+	return q.refusesBytes(m.body.size(), m.history != nil)
 }
 
 // refusesBytes is refuses for a message with a body of that size.
@@ -420,7 +426,7 @@ func (s *step) enqueue(q *queueState, m *message) (durable bool) {
 	ref := s.recordOf(m, durable)
 	f.Entry = queue.Entry{
 		Index: ref.Index, Offset: ref.Offset, Size: ref.Size,
-		BodyBytes: uint32(len(m.content.Body)), Priority: priority, ExpireAt: s.deadlineOf(q, m),
+		BodyBytes: m.body.size(), Priority: priority, ExpireAt: s.deadlineOf(q, m),
 	}
 	f.Entry.Flags = m.historyFlags()
 	s.flag(q, &f.Entry, ref, durable, m.reportsFailureIn(q))
@@ -502,9 +508,9 @@ func (s *step) recordOf(m *message, durable bool) storage.Ref {
 	if !durable && !m.recordVolatile.IsZero() {
 		return m.recordVolatile
 	}
-	c := &m.content
-	size := 1 + 2 + len(c.Exchange) + len(c.Key) + 4 + len(c.Properties) + len(c.Body)
-	ref := s.store(fact.Stored, durable, size, func(b []byte) []byte { return fact.AppendRecord(b, c) })
+	c, octets := &m.content, s.octetsOf(&m.body)
+	size := 1 + 2 + len(c.Exchange) + len(c.Key) + 4 + len(c.Properties) + len(octets)
+	ref := s.store(fact.Stored, durable, size, func(b []byte) []byte { return fact.AppendRecord(b, c, octets) })
 	if durable {
 		m.record = ref
 	} else {
@@ -532,7 +538,7 @@ func (s *step) historyOf(m *message, durable bool) storage.Ref {
 
 // PublishKeys lists the routing keys of a Publish: its own, CC and BCC. Headers that do not decode have none.
 func PublishKeys(c *Command) []string {
-	m := message{content: fact.Record{Key: c.Key, Properties: c.Properties}}
+	m := message{content: fact.Head{Key: c.Key, Properties: c.Properties}}
 	var scan amqp.PropertyScan
 	if scan.Scan(c.Properties) == nil && scan.Headers != nil && m.senderSelected(scan.Headers) != nil {
 		m.content.CC, m.content.BCC = nil, nil

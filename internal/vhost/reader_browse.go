@@ -1,7 +1,9 @@
 package vhost
 
 import (
+	"bytes"
 	"cmp"
+	"math"
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/filter"
@@ -10,7 +12,7 @@ import (
 )
 
 // Seen is a message as somebody sees it who changes nothing: no order, flag or counter. It is good during the visit.
-// What costs a read of the log (History, Content) is read when it is asked for, once.
+// What costs a read of the log (History, Head, Body) is read when it is asked for.
 type Seen struct {
 	// names it in its queue, or among the lost letters; greater than that of older ones of its priority
 	ID          MessageID
@@ -38,7 +40,8 @@ type Seen struct {
 	entry   queue.Entry
 	side    queue.Side
 	history *fact.History
-	view    View
+	view    View // without the body
+	body    body
 	viewed  bool
 }
 
@@ -180,25 +183,57 @@ func (x *Seen) History() *fact.History {
 	return x.history
 }
 
-// Content is the message as a consumer would get it. It is lent.
-func (x *Seen) Content() View {
+// Head is the message as a consumer would get it, without the body. It is lent.
+func (x *Seen) Head() View {
 	if !x.viewed {
-		d := Delivered{Ref: x.entry.Ref(x.vhost.log), Dialect: x.vhost.options.Dialect}
-		d.Record = x.vhost.record(d.Ref)
+		var c fact.Head
+		c, x.body = x.vhost.head(x.entry.Ref(x.vhost.log))
+		d := Delivered{Dialect: x.vhost.options.Dialect}
 		if x.Letter {
-			d.HistoryRef = x.side.History
-			d.History = x.vhost.record(d.HistoryRef)
+			d.History = x.vhost.record(x.side.History)
 		}
 		if x.in.settings.Counts {
 			d.Acquired, d.Count = x.side.Acquired, x.in.count(x.side)
 		}
-		view, err := d.View()
+		view, _, err := d.appendHead(nil, &c, 0)
 		if err != nil {
 			panic(err) // our own bytes, under a checksum
 		}
 		x.view, x.viewed = view, true
 	}
 	return x.view
+}
+
+// Content is Head with the body. It is lent.
+func (x *Seen) Content() View {
+	v := x.Head()
+	v.Body = x.Body(0, math.MaxInt)
+	return v
+}
+
+// copy is the message with the first octets of the body, so many at the most. It is the caller's.
+func (x *Seen) copy(most int) View {
+	v := x.Head()
+	return View{
+		Exchange: bytes.Clone(v.Exchange), RoutingKey: bytes.Clone(v.RoutingKey),
+		Properties: bytes.Clone(v.Properties), Body: bytes.Clone(x.Body(0, most)),
+	}
+}
+
+// Body is up to n octets of the body, from offset on. It is lent. No more than these are read.
+func (x *Seen) Body(offset, n int) []byte {
+	x.Head()
+	size := int(x.body.size())
+	offset = min(offset, size)
+	n = min(n, size-offset)
+	if x.body.at.IsZero() {
+		return x.body.octets[offset : offset+n]
+	}
+	p := x.vhost.record(x.body.at.Behind(offset).First(n))
+	if n == size {
+		x.body = body{octets: p}
+	}
+	return p
 }
 
 // ForFilter returns what a filter with those needs reads of the message.
@@ -228,7 +263,10 @@ func (x *Seen) ForFilter(needs filter.Need) filter.Message {
 		}
 	}
 	if needs&(filter.Properties|filter.Body) != 0 || needs != 0 && !x.Letter {
-		content := x.Content()
+		content := x.Head()
+		if needs&filter.Body != 0 {
+			content = x.Content()
+		}
 		if !x.Letter {
 			m.Exchange, m.Keys = string(content.Exchange), []string{string(content.RoutingKey)}
 		}
@@ -238,6 +276,22 @@ func (x *Seen) ForFilter(needs filter.Need) filter.Message {
 		m.Properties, m.Body = content.Properties, content.Body
 	}
 	return m
+}
+
+// Passes asks a filter, and reads of the message no more than it takes to know.
+func (x *Seen) Passes(f *filter.Filter) bool {
+	m, have := x.ForFilter(0), filter.Need(0)
+	for _, part := range [...]filter.Need{filter.Deaths, filter.Properties, filter.Body} {
+		if f.Needs()&part == 0 {
+			continue
+		}
+		if f.Refuses(&m, have) {
+			return false
+		}
+		have |= part
+		m = x.ForFilter(have)
+	}
+	return f.Match(&m)
 }
 
 // siftFailure tells a filter where a message came from that a client has published where failures go.
@@ -253,14 +307,15 @@ func (x *Seen) siftFailure(m *filter.Message) {
 // BodyBytes is the size of the payload. Of a lost letter the entry counts all that is kept of it.
 func (x *Seen) BodyBytes() int64 {
 	if x.Lost {
-		return int64(len(x.Content().Body))
+		x.Head()
+		return int64(x.body.size())
 	}
 	return int64(x.entry.BodyBytes)
 }
 
 // Failure is what the headers of a message tell that is Told.
 func (x *Seen) Failure() filter.Failure {
-	f, _ := filter.FailureOf(x.Content().Properties)
+	f, _ := filter.FailureOf(x.Head().Properties)
 	return f
 }
 

@@ -95,7 +95,7 @@ func (r Reader) dryRunAll(j *job, source *queueState, all []queue.Seq, wall int6
 		if !t.wants(&j.JobSpec) || heavy > jobBytesMax || r.v.full() {
 			return all[:i]
 		}
-		heavy += j.weight(source, seq)
+		heavy += r.v.weight(j, source, seq)
 		t.Looked++
 		r.dryRunOne(st, j, source, seq, t)
 	}
@@ -137,7 +137,7 @@ func (r Reader) dryRunOne(st Stamp, j *job, source *queueState, seq queue.Seq, t
 // bodies.
 func (t *RedriveDryRun) with(q *queueState, m *message) (n, octets int64) {
 	name := q.object.Name
-	return int64(t.Queues[name]) + 1, t.bodies[name] + int64(len(m.content.Body))
+	return int64(t.Queues[name]) + 1, t.bodies[name] + int64(m.body.size())
 }
 
 // refuses is queueState.refuses, if all went that would.

@@ -95,20 +95,14 @@ func (r Reader) LostLetters(after MessageID, visit func(LostLetter) bool) {
 	r.v.lost.messages.Each(seqOf(after)+1, func(seq queue.Seq, _ *queue.Entry) bool { return visit(r.v.lostLetter(seq)) })
 }
 
-// LostLetter shows one letter with its content, which is a copy.
-func (r Reader) LostLetter(id MessageID) (LostLetter, View, bool) {
-	seq, ok := r.v.lostSeq(id)
+// LostLetter shows one letter with its content, which is a copy and has so many octets of the body at the most; all is
+// how many the body has.
+func (r Reader) LostLetter(id MessageID, most int) (l LostLetter, content View, all int64, ok bool) {
+	x, ok := r.Find(Where{Lost: true}, id)
 	if !ok {
-		return LostLetter{}, View{}, false
+		return l, content, 0, false
 	}
-	d := r.v.delivered(r.v.lost, seq, r.v.lost.messages.Entry(seq))
-	d.Record = append([]byte(nil), r.v.record(d.Ref)...)
-	d.History = append([]byte(nil), r.v.record(d.HistoryRef)...)
-	view, err := d.View()
-	if err != nil {
-		panic(err) // our own bytes
-	}
-	return r.v.lostLetter(seq), view, true
+	return r.v.lostLetter(x.seq), x.copy(most), x.BodyBytes(), true
 }
 
 func (v *VHost) lostLetter(seq queue.Seq) LostLetter {

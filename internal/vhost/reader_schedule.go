@@ -245,25 +245,18 @@ type lastHeap struct{ dueHeap }
 
 func (h lastHeap) Less(i, j int) bool { return h.dueHeap.Less(j, i) }
 
-// ScheduledAt shows one message that waits, with its content, which is a copy; where names its exchange or queue.
-// Outcome tells what became of one that does not wait: cancelled, already_fired or unknown.
-func (r Reader) ScheduledAt(id ScheduledID) (m ScheduledMessage, where string, content View, outcome string) {
+// ScheduledAt shows one message that waits, with its content, which is a copy and has so many octets of the body at the
+// most; where names its exchange or queue. Outcome tells what became of one that does not wait: cancelled,
+// already_fired or unknown.
+func (r Reader) ScheduledAt(id ScheduledID, most int) (m ScheduledMessage, where string, content View, outcome string) {
 	q, seq, outcome := r.v.waits(id)
 	if q == nil {
 		return m, "", content, outcome
 	}
 	e, side := q.messages.Entry(seq), q.messages.Side(seq)
 	m = scheduledMessage(id, e, &side)
-	d := r.v.delivered(q, seq, e)
-	d.Record = append([]byte(nil), r.v.record(d.Ref)...)
-	if !d.HistoryRef.IsZero() {
-		d.History = append([]byte(nil), r.v.record(d.HistoryRef)...)
-	}
-	content, err := d.View()
-	if err != nil {
-		panic(err) // our own bytes
-	}
-	return m, q.object.Name, content, ""
+	x := r.v.seen(q, seq, e)
+	return m, q.object.Name, x.copy(most), ""
 }
 
 // WhereTo tells to which queues a message that waits in a delayed exchange would go if it were due now, by name, and if

@@ -278,7 +278,7 @@ func (s *step) portion(j *job, p *Progress) int {
 			if !goOn() {
 				break
 			}
-			heavy += j.weight(source, seq)
+			heavy += s.weight(j, source, seq)
 			if s.tryOne(j, p, source, seq); p.State == JobRunning {
 				p.pass(j, seq)
 			}
@@ -438,10 +438,8 @@ func (v *VHost) chosen(rights Rights, j *job, source *queueState, seq queue.Seq)
 	if h := x.History(); h != nil && h.Redrive.Job == j.ID && j.ID != 0 {
 		return nil, 0 // it has come back
 	}
-	if j.IDs == nil && j.Filter != "" {
-		if m := x.ForFilter(j.filter.Needs()); !j.filter.Match(&m) {
-			return nil, 0
-		}
+	if j.IDs == nil && j.Filter != "" && !x.Passes(j.filter) {
+		return nil, 0
 	}
 	if rights == nil {
 		return &x, 0
@@ -456,12 +454,16 @@ func (v *VHost) chosen(rights Rights, j *job, source *queueState, seq queue.Seq)
 }
 
 // weight is about how many octets a filter looks through to know of a message.
-func (j *job) weight(source *queueState, seq queue.Seq) int {
+func (v *VHost) weight(j *job, source *queueState, seq queue.Seq) int {
 	if j.IDs != nil || j.filter == nil || j.filter.Needs()&(filter.Properties|filter.Body) == 0 {
 		return 0
 	}
-	if e := source.messages.Entry(seq); e != nil {
-		return int(e.Size)
+	e := source.messages.Entry(seq)
+	switch {
+	case e == nil:
+		return 0
+	case j.filter.Needs()&filter.Body == 0:
+		return min(int(e.Size), v.headBytes)
 	}
-	return 0
+	return int(e.Size)
 }

@@ -250,8 +250,11 @@ func (s *step) edited(c *Command) (e editedMessage, err *amqp.Error) {
 	old := s.loadMessage(e.source, seq)
 	h := old.past()
 	e.message = message{
-		content: fact.Record{Exchange: old.content.Exchange, Key: old.content.Key, BCC: old.content.BCC, Properties: c.Properties, Body: c.Body},
-		ttl:     -1, persistent: scan.Persistent(), priority: scan.Priority, prioritized: scan.Flags&amqp.FlagPriority != 0, history: &h,
+		content: fact.Head{
+			Exchange: old.content.Exchange, Key: old.content.Key, BCC: old.content.BCC, Properties: c.Properties,
+		},
+		body: body{octets: c.Body},
+		ttl:  -1, persistent: scan.Persistent(), priority: scan.Priority, prioritized: scan.Flags&amqp.FlagPriority != 0, history: &h,
 	}
 	if scan.Headers != nil {
 		if err := e.senderSelected(scan.Headers); err != nil {

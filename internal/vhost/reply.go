@@ -112,7 +112,7 @@ func (s *step) deliverReply(c *Command, m *message, after storage.Index) bool {
 		s.note(Loss{Reader: n.name})
 		return false
 	}
-	record := fact.AppendRecord(nil, &m.content)
+	record := fact.AppendRecord(nil, &m.content, m.body.octets)
 	size := uint32(len(record))
 	to.conn.window.Used += WindowCost(size)
 	s.setReplied(to.conn, to.conn.replied+WindowCost(size))

@@ -51,28 +51,29 @@ func TestStepsAreBoundedByTheRoutingOfTheirMessages(t *testing.T) {
 	another := Command{Kind: BindQueue, Channel: 1, Definition: &Definition{
 		Name: "q", Source: "costly", Arguments: amqp.Table{textOf("a", "b")},
 	}}
-	large := string(make([]byte, 256<<10))
+	large := amqp.Table{textOf("h", string(make([]byte, 256<<10)))}
 	for _, c := range []struct {
 		what      string
 		arguments []amqp.Field
-		body      string
+		headers   amqp.Table
 		prepare   []Command
 		command   Command
 		after     int64 // ms
 		last      int   // messages that come into last
 	}{
-		{"reject of many", toCostly, "m", []Command{consume}, reject, 0, n},
-		{"commit of rejects", toCostly, "m", []Command{tx, consume, reject}, commit, 0, n},
-		{"expiry", append(toCostly, argumentOf("x-message-ttl", 1000)), "m", nil, Command{Kind: Tick}, 1000, n},
-		{"return beyond the delivery limit", append(quorum, argumentOf("x-delivery-limit", 0)), "m",
+		{"reject of many", toCostly, nil, []Command{consume}, reject, 0, n},
+		{"commit of rejects", toCostly, nil, []Command{tx, consume, reject}, commit, 0, n},
+		{"expiry", append(toCostly, argumentOf("x-message-ttl", 1000)), nil, nil, Command{Kind: Tick}, 1000, n},
+		{"return beyond the delivery limit", append(quorum, argumentOf("x-delivery-limit", 0)), nil,
 			[]Command{consume}, Command{Kind: Nack, Channel: 1, Multiple: true, Requeue: true}, 0, n},
-		{"close of a channel", append(quorum, argumentOf("x-delivery-limit", 0)), "m",
+		{"close of a channel", append(quorum, argumentOf("x-delivery-limit", 0)), nil,
 			[]Command{consume}, Command{Kind: Disconnect, Conn: 1}, 0, n},
-		{"commit of publishes", nil, "m", append([]Command{tx}, publishes...), commit, 0, n},
-		{"held letters that are tried again", held, "m", []Command{fill, consume, reject, {Kind: Tick}}, another, 5000, 0},
-		{"redrive of large messages", nil, large, nil, Command{Kind: BeginRedrive, Channel: 1, JobSpec: &toLast}, 0, n},
-		{"redrive", nil, "m", nil, Command{Kind: BeginRedrive, Channel: 1, JobSpec: &order}, 0, n},
-		{"a length limit", toCostly, "m", nil, Command{Kind: SetPolicy, Channel: 1, Policy: &Policy{
+		{"commit of publishes", nil, nil, append([]Command{tx}, publishes...), commit, 0, n},
+		{"held letters that are tried again", held, nil, []Command{fill, consume, reject, {Kind: Tick}}, another, 5000, 0},
+		{"redrive of messages with large headers", nil, large, nil,
+			Command{Kind: BeginRedrive, Channel: 1, JobSpec: &toLast}, 0, n},
+		{"redrive", nil, nil, nil, Command{Kind: BeginRedrive, Channel: 1, JobSpec: &order}, 0, n},
+		{"a length limit", toCostly, nil, nil, Command{Kind: SetPolicy, Channel: 1, Policy: &Policy{
 			Name: "p", Pattern: "^q$", Definition: amqp.Table{argumentOf("max-length", 0)}}}, 0, n},
 	} {
 		w := newWorld()
@@ -81,7 +82,9 @@ func TestStepsAreBoundedByTheRoutingOfTheirMessages(t *testing.T) {
 		must(t, w, declareWith("last"), declareWith("q", c.arguments...))
 		costlyExchange(t, w)
 		for range n {
-			must(t, w, publishTo("q", amqp.Persistent, c.body))
+			m := publishTo("q", amqp.Persistent, "m")
+			m.Properties = properties(amqp.Persistent, c.headers)
+			must(t, w, m)
 		}
 		must(t, w, c.prepare...)
 		w.now += Instant(c.after)

@@ -176,17 +176,12 @@ func (s *Salvage) withoutHistory(x *examined, err error) Lack {
 // address reads where a message was published, if its record begins with bytes that can be read.
 func (s *Salvage) address(r storage.Ref) (exchange, key string) {
 	const least = 1 + 1 + 255 + 1 + 255
-	r.Size = min(r.Size, least)
-	for ; r.Size > 0; r.Size /= 2 {
+	for r = r.First(least); r.Size > 0; r.Size /= 2 {
 		p, err := s.read(r)
 		if err != nil {
 			continue
 		}
-		name, rest, ok := fact.CutShort(p[1:])
-		if !ok {
-			return "", ""
-		}
-		routing, _, _ := fact.CutShort(rest)
+		name, routing := fact.Address(p)
 		return string(name), string(routing)
 	}
 	return "", ""

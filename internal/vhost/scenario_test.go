@@ -359,6 +359,9 @@ type testRecords struct{}
 
 func (testRecords) Record(storage.Ref) []byte { return nil }
 
+// Head implements storage.Records.
+func (testRecords) Head(storage.Ref, int) []byte { return nil }
+
 // properties encodes what most tests publish with.
 func properties(mode uint8, headers amqp.Table) []byte {
 	p := amqp.Properties{Has: amqp.FlagDeliveryMode, DeliveryMode: mode}

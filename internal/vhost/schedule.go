@@ -59,7 +59,7 @@ func (s *step) postpone(keepers []*topology.Exchange, m *message) (kept []Schedu
 		q := s.scheduleOf(x.Name)
 		f := fact.Fact{Kind: fact.Enqueued, Durable: true, Queue: q.id, Seq: q.messages.Next(0), At: s.From + deadline.Instant(m.delay)}
 		ref := s.recordOf(&later, true)
-		f.Entry = queue.Entry{Index: ref.Index, Offset: ref.Offset, Size: ref.Size, BodyBytes: uint32(len(m.content.Body))}
+		f.Entry = queue.Entry{Index: ref.Index, Offset: ref.Offset, Size: ref.Size, BodyBytes: m.body.size()}
 		f.Entry.Flags = later.historyFlags()
 		s.flag(q, &f.Entry, ref, true, m.reportsFailure)
 		if later.history != nil {

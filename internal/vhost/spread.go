@@ -24,7 +24,8 @@ func (v *VHost) spreads(ch *channel, targets []*queueState) bool {
 func (s *step) spread(ch *channel, targets []*queueState, m *message, then func(s *step, refused, durable bool)) {
 	own := *m
 	c := &own.content
-	c.Exchange, c.Key, c.Properties, c.Body = bytes.Clone(c.Exchange), bytes.Clone(c.Key), bytes.Clone(c.Properties), bytes.Clone(c.Body)
+	c.Exchange, c.Key, c.Properties = bytes.Clone(c.Exchange), bytes.Clone(c.Key), bytes.Clone(c.Properties)
+	own.body.octets = bytes.Clone(m.body.octets)
 	for i := range c.CC {
 		c.CC[i] = bytes.Clone(c.CC[i])
 	}

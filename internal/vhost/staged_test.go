@@ -16,8 +16,7 @@ func (w *world) bodies() string {
 	var all []string
 	for _, q := range w.v.sortedQueues() {
 		q.messages.Each(0, func(s queue.Seq, _ *queue.Entry) bool {
-			m := w.v.loadMessage(q, s)
-			all = append(all, fmt.Sprintf("%s/%s", q.object.Name, m.content.Body))
+			all = append(all, fmt.Sprintf("%s/%s", q.object.Name, w.bodyOf(q, s)))
 			return true
 		})
 	}

@@ -284,7 +284,8 @@ func tooManyCopies() *amqp.Error {
 // nowhere. record and full are as for publishFrom.
 func (s *step) publishHeld(record storage.Ref, ch *channel, c *Command) (full bool) {
 	if x := s.topo.Exchange(string(c.Exchange)); (x == nil || x.Internal) && string(c.Exchange) != ControlExchange {
-		m := message{content: fact.Record{Exchange: c.Exchange, Key: c.Key, Properties: c.Properties, Body: c.Body}}
+		var m message
+		m.content, m.body = contentOf(c)
 		gone := &flow{} // deleted since, or made again as another
 		s.received(ch, c, gone, nil, 0)
 		s.publishToNone(ch, c, &m, gone)

@@ -103,21 +103,22 @@ type VHost struct {
 	flows    map[string]*flow // of the exchanges that were published to
 
 	// Working memory of Step.
-	dirty    []dirtyQueue
-	route    []fact.QueueID
-	dueRoute []fact.QueueID
-	targets  []*queueState
-	work     int           // about how many bytes this step has made,
-	stepMax  int           // and may make
-	drainMax int           // how many it may have made before queues that are over their limits have to wait
-	readAt   storage.Index // the batch that a record was read from last
-	draining bool          // the command is decided, and what it left undone is done
-	moves    int           // copies that dead letters have become since then
-	hops     int           // letters lost in this step because there were too many of those
-	losses   []Loss        // that nobody has taken
-	draws    uint64        // drawn so far
-	batch    []byte        // the batch in the making, where the newest records lie
-	index    storage.Index
+	dirty     []dirtyQueue
+	route     []fact.QueueID
+	dueRoute  []fact.QueueID
+	targets   []*queueState
+	work      int           // about how many bytes this step has made,
+	stepMax   int           // and may make
+	headBytes int           // of a record that are read for its head at first
+	drainMax  int           // how many it may have made before queues that are over their limits have to wait
+	readAt    storage.Index // the batch that a record was read from last
+	draining  bool          // the command is decided, and what it left undone is done
+	moves     int           // copies that dead letters have become since then
+	hops      int           // letters lost in this step because there were too many of those
+	losses    []Loss        // that nobody has taken
+	draws     uint64        // drawn so far
+	batch     []byte        // the batch in the making, where the newest records lie
+	index     storage.Index
 }
 
 // queueState is a queue with all that the vhost knows of it.
@@ -171,7 +172,7 @@ func New(name string, log storage.LogID, records storage.Records, pages storage.
 		channels: map[ChannelID]*channel{},
 		repliers: map[string]*channel{}, uncommitted: uncommitted{of: map[fact.ConnID]int64{}},
 		flows:   map[string]*flow{},
-		stepMax: stepBytesMax,
+		stepMax: stepBytesMax, headBytes: HeadBytes,
 	}
 	v.pool = queue.NewPool(pages, log, hotEntriesMax, v.disarmed)
 	v.lost, v.options = newLostStore(v.pool), settings.OptionsOf(nil)
@@ -202,17 +203,6 @@ func (v *VHost) trim() {
 		due = math.MaxInt64
 	}
 	v.pool.Trim(due)
-}
-
-// record returns the bytes that r names; they are lent until the next command.
-func (v *VHost) record(r storage.Ref) []byte {
-	switch {
-	case r.Log == storage.Volatile:
-		return v.volatile.read(r)
-	case r.Index == v.index && int(r.Offset+r.Size) <= len(v.batch):
-		return v.batch[r.Offset : r.Offset+r.Size]
-	}
-	return v.records.Record(r)
 }
 
 // retain counts a reference to a record or a history, by a copy that is in the log or not.

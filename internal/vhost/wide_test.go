@@ -57,8 +57,7 @@ func wideLetters(t *testing.T, arguments ...amqp.Field) (w *world, first int, be
 	for _, q := range w.v.sortedQueues() {
 		var order []string
 		q.messages.Each(0, func(s queue.Seq, _ *queue.Entry) bool {
-			m := w.v.loadMessage(q, s)
-			order = append(order, string(m.content.Body))
+			order = append(order, w.bodyOf(q, s))
 			return true
 		})
 		if q.object.Name != "source" && !slices.Equal(order, []string{"wide", "second"}) {

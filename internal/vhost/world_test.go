@@ -9,6 +9,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
@@ -28,15 +29,34 @@ func (l *batchLog) Record(r storage.Ref) []byte {
 	return b[r.Offset : r.Offset+r.Size : r.Offset+r.Size]
 }
 
+// Head implements storage.Records.
+func (l *batchLog) Head(r storage.Ref, n int) []byte { return l.Record(r.First(n)) }
+
+// countedLog is a log that counts the bytes that are read.
+type countedLog struct {
+	*batchLog
+	bytes int
+}
+
+// Record implements storage.Records.
+func (c *countedLog) Record(r storage.Ref) []byte {
+	c.bytes += int(r.Size)
+	return c.batchLog.Record(r)
+}
+
+// Head implements storage.Records.
+func (c *countedLog) Head(r storage.Ref, n int) []byte { return c.Record(r.First(n)) }
+
 // world drives one machine as the engine does, with a clock that is moved by hand and a log in memory.
 type world struct {
 	v       *VHost
 	out     Outcome
 	log     *batchLog
+	reads   countedLog // of log, by the machine
 	now     deadline.Instant
 	entropy uint64
 	pages   *memoryPages
-	hot     bool          // messages stay in memory
+	hot     bool          // messages stay in memory, and small records are read whole
 	stepMax int           // how much a step does, 0: as usual
 	saving  storage.Index // batch of the checkpoint in the making
 	taken   bool          // the log has the outcome's batch
@@ -44,6 +64,7 @@ type world struct {
 
 func newWorld() *world {
 	w := &world{log: &batchLog{}, now: epoch, pages: newPages()}
+	w.reads.batchLog = w.log
 	w.v = w.fresh()
 	w.out.Trace = true
 	return w
@@ -51,14 +72,21 @@ func newWorld() *world {
 
 // fresh returns a machine for the world's log.
 func (w *world) fresh() *VHost {
-	v := New("/", testLog, w.log, w.pages)
+	v := New("/", testLog, &w.reads, w.pages)
 	if !w.hot {
 		v.KeepHot(1, 1)
+		v.BoundHeads(1)
 	}
 	if w.stepMax > 0 {
 		v.BoundSteps(w.stepMax)
 	}
 	return v
+}
+
+// bodyOf is the body of a message.
+func (w *world) bodyOf(q *queueState, seq queue.Seq) string {
+	m := w.v.loadMessage(q, seq)
+	return string(w.v.octetsOf(&m.body))
 }
 
 func (w *world) next() storage.Index { return storage.Index(len(w.log.batches) + 1) }

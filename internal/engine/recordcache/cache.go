@@ -73,28 +73,46 @@ func (c *Cache) Add(log storage.LogID, i storage.Index, data []byte) {
 
 // Get returns the bytes that r names, which are lent until Release. It may wait for the disk.
 func (c *Cache) Get(r storage.Ref) ([]byte, error) {
-	if data := c.hot(r.Log).batch(r.Index); data != nil {
-		return data[r.Offset : r.Offset+r.Size : r.Offset+r.Size], nil
-	}
-	if p := c.ahead.find(r); p != nil {
+	if p := c.inMemory(r); p != nil {
 		return p, nil
 	}
-	if c.cold == nil {
-		c.cold = newColdCache(c)
+	return c.colder().get(r)
+}
+
+// Head is Get of the first n bytes that r names, all if they are less. Of a large record no more is read.
+func (c *Cache) Head(r storage.Ref, n int) ([]byte, error) {
+	if p := c.inMemory(r.First(n)); p != nil {
+		return p, nil
 	}
-	return c.cold.get(r)
+	return c.colder().head(r, n)
 }
 
 // Keep is Get for bytes that stay valid after Release.
 func (c *Cache) Keep(r storage.Ref) ([]byte, error) {
-	if p := c.ahead.find(r); p != nil {
+	if p := c.inMemory(r); p != nil {
 		return p, nil
 	}
-	p, err := c.Get(r)
-	if err == nil && c.hot(r.Log).batch(r.Index) == nil {
-		p = bytes.Clone(p)
+	if r.Size > assembleMax {
+		return c.colder().single(r) // into memory of its own
 	}
-	return p, err
+	p, err := c.colder().get(r)
+	return bytes.Clone(p), err
+}
+
+// inMemory returns the bytes that r names if they are hot or were read beforehand, else nil. They stay valid.
+func (c *Cache) inMemory(r storage.Ref) []byte {
+	if data := c.hot(r.Log).batch(r.Index); data != nil {
+		return data[r.Offset : r.Offset+r.Size : r.Offset+r.Size]
+	}
+	return c.ahead.find(r)
+}
+
+// colder is the cache of what was read, which is made if need be.
+func (c *Cache) colder() *coldCache {
+	if c.cold == nil {
+		c.cold = newColdCache(c)
+	}
+	return c.cold
 }
 
 // mayRead reports whether log may be read ahead at a batch: what is hot need not be.

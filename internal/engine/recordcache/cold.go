@@ -36,6 +36,9 @@ var stretchBytes = journal.StretchBytes(stretchMemory)
 // stretch holds it.
 var assembleMax = 2 * stretchBytes
 
+// isReadAlone reports whether a record is too large for its neighbours to be read with it.
+func isReadAlone(r storage.Ref) bool { return r.Size > stretchBytes/2 }
+
 // coldCache holds stretches of what was read, and decides what to read: single records where they are far apart,
 // stretches where records close to each other are asked for, and on from there when that goes forward.
 type coldCache struct {
@@ -96,6 +99,18 @@ func (c *coldCache) get(r storage.Ref) ([]byte, error) {
 		}
 	}
 	return c.read(r, s)
+}
+
+// head returns the first n bytes that r names. A record that would be read alone is not worth a stretch for its head.
+func (c *coldCache) head(r storage.Ref, n int) ([]byte, error) {
+	if !isReadAlone(r) {
+		return c.get(r.First(n))
+	}
+	c.clock++
+	if p := c.find(r.First(n)); p != nil {
+		return p, nil
+	}
+	return c.single(r.First(n))
 }
 
 // find returns the bytes that r names if a stretch holds them all.
@@ -163,7 +178,7 @@ func (c *coldCache) assemble(beginning []byte, r storage.Ref) ([]byte, error) {
 // read reads what no stretch has; s is the one before it. What cannot be read with its neighbours, because they
 // are damaged or given back, is read alone.
 func (c *coldCache) read(r storage.Ref, s *stretch) ([]byte, error) {
-	if r.Size > stretchBytes/2 {
+	if isReadAlone(r) {
 		return c.single(r)
 	}
 	m := c.missed(r)

@@ -47,22 +47,35 @@ type prefetcher struct {
 
 // prefetched are records that were read beforehand.
 type prefetched struct {
-	// where each begins in memory: without pointers the collector has next to nothing to look at
-	records map[storage.Ref]uint32
+	// by where they begin in the log, which part of memory they are: without pointers the collector has next to nothing
+	// to look at
+	records map[storage.Ref]part
 	memory  []byte
 	bytes   int64
 	middle  deadline.Entry // when that has come, it is time for the next
 }
 
-// find returns the bytes that r names, nil if they were not prefetched. They stay valid.
+// part is some bytes of a memory.
+type part struct{ at, size uint32 }
+
+// find returns the bytes that r names, the beginning of a record or all of it; nil if they were not prefetched. They
+// stay valid.
 func (f *prefetcher) find(r storage.Ref) []byte {
 	for i := len(f.shown) - 1; i >= 0; i-- {
 		c := f.shown[i]
-		if at, ok := c.records[r]; ok {
-			return c.memory[at : at+r.Size : at+r.Size]
+		if p, ok := c.records[r.First(0)]; ok && r.Size <= p.size {
+			return c.memory[p.at : p.at+r.Size : p.at+r.Size]
 		}
 	}
 	return nil
+}
+
+// prefetchable is what is prefetched of a record: all of it, or the head of one that is read alone.
+func prefetchable(r storage.Ref) storage.Ref {
+	if isReadAlone(r) {
+		return r.First(vhost.HeadBytes)
+	}
+	return r
 }
 
 // look looks ahead, a portion at a time, and starts to read what it finds.
@@ -92,7 +105,7 @@ func (f *prefetcher) look(v *vhost.VHost) {
 	next, more := v.Foresee(f.next, prefetchPortion, func(r storage.Ref) {
 		if !f.hot(r) {
 			f.refs = append(f.refs, r)
-			c.bytes += int64(r.Size)
+			c.bytes += int64(prefetchable(r).Size)
 		}
 	})
 	if f.next = next; c.bytes < prefetchBytesMax/2 && len(f.refs) < prefetchMax/2 {
@@ -158,10 +171,10 @@ func (c *prefetched) read(from Source, refs []storage.Ref) {
 	slices.SortFunc(refs, func(a, b storage.Ref) int {
 		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Offset, b.Offset))
 	})
-	c.records = make(map[storage.Ref]uint32, len(refs))
+	c.records = make(map[storage.Ref]part, len(refs))
 	c.memory = make([]byte, 0, c.bytes)
 	keep := func(r storage.Ref, p []byte) {
-		c.records[r] = uint32(len(c.memory))
+		c.records[r.First(0)] = part{uint32(len(c.memory)), uint32(len(p))}
 		c.memory = append(c.memory, p...)
 	}
 	s := journal.NewStretch(stretchMemory)
@@ -171,17 +184,18 @@ func (c *prefetched) read(from Source, refs []storage.Ref) {
 		first := i
 		if worthStretch(refs[i:]) && from.ReadStretch(s, refs[i].Log, refs[i].Index, refs[i].Offset/journal.ChunkBytes*journal.ChunkBytes) == nil {
 			for ; i < len(refs); i++ {
-				p := s.Find(refs[i])
-				if len(p) < int(refs[i].Size) {
+				r := prefetchable(refs[i])
+				p := s.Find(r)
+				if len(p) < int(r.Size) {
 					break
 				}
-				keep(refs[i], p)
+				keep(r, p)
 			}
 		}
 		if i > first {
 			continue
 		}
-		r := refs[i]
+		r := prefetchable(refs[i])
 		i++
 		if n := journal.ReadBytes(r); cap(buf) < n {
 			buf = make([]byte, 0, n)
@@ -194,7 +208,7 @@ func (c *prefetched) read(from Source, refs []storage.Ref) {
 
 // worthStretch reports whether the first of refs, sorted, are so close to each other that a stretch is likely to pay.
 func worthStretch(refs []storage.Ref) bool {
-	if len(refs) < closeBy {
+	if len(refs) < closeBy || isReadAlone(refs[0]) {
 		return false
 	}
 	a, b := refs[0], refs[closeBy-1]

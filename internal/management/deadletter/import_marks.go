@@ -50,7 +50,7 @@ func readMarks(r *web.Request, queue string) (*marks, error) {
 			return nil, m.full
 		}
 		err := w.each(func(_ vhost.Reader, x *vhost.Seen) bool {
-			if p, err := amqp.ParseProperties(x.Content().Properties); err == nil {
+			if p, err := amqp.ParseProperties(x.Head().Properties); err == nil {
 				if v, there := p.Headers.Get(importedFrom); there {
 					_ = m.put(v.Str) // there is room
 				}

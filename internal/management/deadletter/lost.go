@@ -206,10 +206,10 @@ func getLostLetter(r *web.Request) (web.Answer, error) {
 	var view vhost.View
 	var dialect vhost.Dialect
 	var found bool
-	size := int64(0)
+	size, body := int64(0), int64(0)
 	err = r.Look(r.PathValue("vhost"), func(v vhost.Reader) {
 		if x, there := v.Find(vhost.Where{Lost: true}, id); there {
-			size = x.Bytes()
+			size = x.Bytes() - x.BodyBytes() + how.Shown(x.BodyBytes())
 		}
 	})
 	if err != nil {
@@ -221,7 +221,7 @@ func getLostLetter(r *web.Request) (web.Answer, error) {
 	err = r.Look(r.PathValue("vhost"), func(v vhost.Reader) {
 		o, _ := v.Options()
 		dialect = o.Dialect
-		letter, view, found = v.LostLetter(id)
+		letter, view, body, found = v.LostLetter(id, how.Most())
 	})
 	switch {
 	case err != nil:
@@ -237,7 +237,8 @@ func getLostLetter(r *web.Request) (web.Answer, error) {
 		return web.Answer{}, err
 	}
 	shown := api.LostLetterHead{
-		LostLetter: showLostLetter(&letter, dialect), PayloadBytes: len(view.Body), Properties: message.ShowProperties(&properties),
+		LostLetter: showLostLetter(&letter, dialect), PayloadBytes: int(body),
+		Properties: message.ShowProperties(&properties),
 	}
 	return r.StreamedRow(how.Row(shown, view.Body))
 }

@@ -42,10 +42,9 @@ func (s *renderer) copy(c *carried, x *vhost.Seen) (err error) {
 	if !c.whole {
 		c.message.Truncated = s.whole // it was asked for, and the page is full
 	} else {
-		content := x.Content()
-		part := s.part(content.Body)
-		c.message.Truncated = len(part) < len(content.Body)
-		c.properties, c.body = bytes.Clone(content.Properties), bytes.Clone(part)
+		part, truncated := s.part(x)
+		c.message.Truncated = truncated
+		c.properties, c.body = bytes.Clone(x.Head().Properties), bytes.Clone(part)
 	}
 	c.here = true
 	return nil

@@ -1,6 +1,7 @@
 package deadletter
 
 import (
+	"math"
 	"net/url"
 	"strconv"
 	"unicode/utf8"
@@ -81,7 +82,7 @@ func (s *renderer) render(x *vhost.Seen) (api.Letter, error) {
 		Redelivered: x.Redelivered, Returns: int64(x.Returns), Persistent: x.Persistent, Size: x.BodyBytes(),
 		Due: s.instant(x.Scheduled || x.StateName() == "waiting", int64(x.Until)), Expires: s.instant(x.ExpireAt != 0, int64(x.ExpireAt)),
 	}
-	content := x.Content()
+	content := x.Head()
 	l.Exchange, l.RoutingKeys = string(content.Exchange), api.List[string]{string(content.RoutingKey)}
 	if h := x.History(); h != nil {
 		s.history(&l, h)
@@ -145,16 +146,17 @@ func (s *renderer) origin(o *fact.Origin) *api.DeathOrigin {
 	return &api.DeathOrigin{Reason: o.Reason.Word(s.dialect), Queue: o.Queue, Exchange: o.Exchange}
 }
 
-// part is what is shown of a body, which ends with a whole character if it is text.
-func (s *renderer) part(body []byte) []byte {
-	part := body[min(s.offset, len(body)):]
-	if s.limit >= 0 && len(part) > s.limit {
-		part = part[:s.limit]
-		if !s.base64 {
-			part = wholeRunes(part)
-		}
+// part is what is shown of the body, which ends with a whole character if it is text. It is lent.
+func (s *renderer) part(x *vhost.Seen) (part []byte, truncated bool) {
+	limit := s.limit
+	if limit < 0 {
+		limit = math.MaxInt
 	}
-	return part
+	part = x.Body(s.offset, limit)
+	if int64(s.offset)+int64(len(part)) < x.BodyBytes() && !s.base64 {
+		part = wholeRunes(part)
+	}
+	return part, int64(len(part)) < x.BodyBytes()
 }
 
 // shown is about how many bytes are shown of a body of that size.

@@ -42,7 +42,7 @@ func (w *walk) each(visit func(vhost.Reader, *vhost.Seen) bool) error {
 			var next uint64
 			next, there = v.Browse(from, func(x *vhost.Seen) bool {
 				w.scanned++
-				if web.Passes(w.filter, x) && w.source.sees(w.request, x) {
+				if x.Passes(w.filter) && w.source.sees(w.request, x) {
 					stop = !visit(v, x)
 				}
 				return !stop && time.Since(began) < most

@@ -2,6 +2,7 @@ package message
 
 import (
 	"encoding/base64"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -232,13 +233,19 @@ func (t *Rendering) SetEncoding(encoding string, truncate *api.Integer) error {
 	return nil
 }
 
-// Part is what is shown of a body.
-func (t *Rendering) Part(body []byte) []byte {
-	if t.Truncate >= 0 && len(body) > t.Truncate {
-		return body[:t.Truncate]
+// Most is how many octets of a body are shown at the most.
+func (t *Rendering) Most() int {
+	if t.Truncate < 0 {
+		return math.MaxInt
 	}
-	return body
+	return t.Truncate
 }
+
+// Shown is how many octets are shown of a body with so many.
+func (t *Rendering) Shown(size int64) int64 { return min(size, int64(t.Most())) }
+
+// Part is what is shown of a body.
+func (t *Rendering) Part(body []byte) []byte { return body[:min(len(body), t.Most())] }
 
 // Row is a row with a body, or the beginning of it.
 func (t *Rendering) Row(row any, body []byte) *web.PayloadRow {

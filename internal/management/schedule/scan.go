@@ -19,6 +19,7 @@ type scanner struct {
 	holder  *holder
 	filter  waitingFilter
 	bare    bool                   // contents are not looked at
+	octets  int                    // of bodies, that are looked at
 	after   vhost.ScheduledMessage // the last message that was passed
 	found   []vhost.ScheduledMessage
 	ended   bool  // there is nothing behind found
@@ -118,10 +119,11 @@ func (p *scanner) read() (batch []waiting, err error) {
 	}
 	bytes, count := int64(0), 0
 	for _, m := range p.found[:min(readsMax, len(p.found))] {
-		if count > 0 && bytes+int64(m.Size) > readBytesMax {
+		size := int64(m.Size-m.Body) + min(int64(m.Body), int64(p.octets))
+		if count > 0 && bytes+size > readBytesMax {
 			break
 		}
-		bytes, count = bytes+int64(m.Size), count+1
+		bytes, count = bytes+size, count+1
 	}
 	if err := p.request.TakeLarge(bytes); err != nil {
 		return nil, err
@@ -133,10 +135,10 @@ func (p *scanner) read() (batch []waiting, err error) {
 				break
 			}
 			x := waiting{ScheduledMessage: m}
-			now, _, view, outcome := v.ScheduledAt(m.ID)
+			now, _, view, outcome := v.ScheduledAt(m.ID, p.octets)
 			x.view, x.waits = view, outcome == "" && now.At == m.At
 			if seen, there := v.Find(p.holder.where(), m.ID.Number+1); p.filter.expression != nil {
-				x.waits = x.waits && there && web.Passes(p.filter.expression, &seen)
+				x.waits = x.waits && there && seen.Passes(p.filter.expression)
 			}
 			batch = append(batch, x)
 		}

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"bytes"
 	"net/url"
 	"strconv"
 
@@ -111,17 +110,9 @@ type waiting struct {
 	properties amqp.Properties
 }
 
-// toShow is a copy of what is shown of the message: the rest of a large payload does not stay in memory, nor do the
-// properties as values, which may take many times their size.
-func (x *waiting) toShow(how *message.Rendering) waiting {
-	kept := waiting{ScheduledMessage: x.ScheduledMessage, view: vhost.View{
-		Exchange: bytes.Clone(x.view.Exchange), RoutingKey: bytes.Clone(x.view.RoutingKey),
-		Properties: bytes.Clone(x.view.Properties),
-	}}
-	if how != nil {
-		kept.view.Body = bytes.Clone(how.Part(x.view.Body))
-	}
-	return kept
+// toShow is what is shown of the message, without its properties as values, which may take many times their size.
+func (x *waiting) toShow() waiting {
+	return waiting{ScheduledMessage: x.ScheduledMessage, view: x.view}
 }
 
 // bytes is how many bytes of the message are in memory.
@@ -191,9 +182,12 @@ func listWaiting(r *web.Request, w *holder) (web.Answer, error) {
 		}
 	}
 	p := passThrough(r, w, f, after)
+	if how != nil {
+		p.octets = how.Most()
+	}
 	var shown []waiting
 	err = p.each(limit, readsMax*web.LooksMax, func(x *waiting) bool {
-		kept := x.toShow(how)
+		kept := x.toShow()
 		if p.kept+kept.bytes() > web.PageBytesMax && len(shown) > 0 {
 			return false
 		}
@@ -287,7 +281,7 @@ func showNamed(r *web.Request, find finder) (web.Answer, error) {
 	size := int64(0)
 	err = r.Look(w.vhost, func(v vhost.Reader) {
 		if seen, there := v.Find(w.where(), id.Number+1); there {
-			size = seen.Bytes()
+			size = seen.Bytes() - seen.BodyBytes() + how.Shown(seen.BodyBytes())
 		}
 	})
 	if err != nil {
@@ -297,7 +291,7 @@ func showNamed(r *web.Request, find finder) (web.Answer, error) {
 		return web.Answer{}, err
 	}
 	err = r.Look(w.vhost, func(v vhost.Reader) {
-		x.ScheduledMessage, _, x.view, outcome = v.ScheduledAt(id)
+		x.ScheduledMessage, _, x.view, outcome = v.ScheduledAt(id, how.Most())
 		queues, why = v.WhereTo(id)
 	})
 	if err != nil {

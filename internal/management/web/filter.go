@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/filter"
-	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // ParseFilter reads the text of a filter, which the caller may ask.
@@ -29,22 +28,4 @@ func (r *Request) Rest(took time.Duration) error {
 	case <-r.Context().Done():
 		return r.Context().Err()
 	}
-}
-
-// Passes asks a filter, and reads of a message no more than it takes to know.
-func Passes(f *filter.Filter, x *vhost.Seen) bool {
-	needs := f.Needs()
-	m := x.ForFilter(0)
-	if f.Refuses(&m, 0) {
-		return false
-	}
-	if needs&^filter.Deaths != 0 && needs&filter.Deaths != 0 && x.Letter {
-		if m = x.ForFilter(filter.Deaths); f.Refuses(&m, filter.Deaths) {
-			return false
-		}
-	}
-	if needs != 0 {
-		m = x.ForFilter(needs)
-	}
-	return f.Match(&m)
 }

@@ -52,6 +52,14 @@ func faultsOfVHost() []fault {
 			}},
 			checks: []check{by(sim.Moves), oracle()},
 		},
+		{ // of which only the head was read
+			name:  "vhost: store a message again without its body",
+			edits: []edit{{file: vhostDir + "record.go", at: `if !b.at.IsZero()`, after: ` && !v.planted(FAULT)`}},
+			checks: []check{
+				by(sim.Readable), oracle(),
+				test(vhostPkg, "TestBodiesAreStoredAnew", "bytes were read to store"),
+			},
+		},
 		{ // keeps the deadlines of single messages out of the set
 			name: "vhost: forget an expiry",
 			edits: []edit{{

@@ -17,14 +17,22 @@ const recordHasExtraKeys = 1
 
 var errRecord = errors.New("fact: record is malformed")
 
-// Record is a record taken apart; its slices alias the record.
-type Record struct {
-	Exchange, Key    []byte
-	CC, BCC          [][]byte
-	Properties, Body []byte
+// A Head is what a record has in front of the body: all by which it is decided where a message goes. Its slices alias
+// the record.
+type Head struct {
+	Exchange, Key []byte
+	CC, BCC       [][]byte
+	Properties    []byte
 }
 
-func AppendRecord(b []byte, c *Record) []byte {
+// Record is a record taken apart; its slices alias the record.
+type Record struct {
+	Head
+	Body []byte
+}
+
+// AppendRecord appends the record of a message.
+func AppendRecord(b []byte, c *Head, body []byte) []byte {
 	extra := len(c.CC)+len(c.BCC) > 0
 	if extra {
 		b = append(b, recordHasExtraKeys)
@@ -39,7 +47,7 @@ func AppendRecord(b []byte, c *Record) []byte {
 	}
 	b = binary.BigEndian.AppendUint32(b, uint32(len(c.Properties)))
 	b = append(b, c.Properties...)
-	return append(b, c.Body...)
+	return append(b, body...)
 }
 
 func appendKeys(b []byte, keys [][]byte) []byte {
@@ -53,74 +61,91 @@ func appendKeys(b []byte, keys [][]byte) []byte {
 
 // ParseRecord takes a record apart. Records are our own bytes under a checksum: an error is a mistake of ours.
 func ParseRecord(r []byte) (c Record, err error) {
-	if len(r) < 1 {
-		return c, errRecord
+	n := c.parse(r)
+	if n > len(r) {
+		return Record{}, errRecord
 	}
-	flags, r := r[0], r[1:]
-	var ok bool
-	if c.Exchange, r, ok = CutShort(r); !ok {
-		return c, errRecord
-	}
-	if c.Key, r, ok = CutShort(r); !ok {
-		return c, errRecord
-	}
-	if flags&recordHasExtraKeys != 0 {
-		if c.CC, r, ok = cutKeys(r); !ok {
-			return c, errRecord
-		}
-		if c.BCC, r, ok = cutKeys(r); !ok {
-			return c, errRecord
-		}
-	}
-	if len(r) < 4 {
-		return c, errRecord
-	}
-	n := int(binary.BigEndian.Uint32(r))
-	if r = r[4:]; n > len(r) {
-		return c, errRecord
-	}
-	c.Properties, c.Body = r[:n], r[n:]
+	c.Body = r[n:]
 	return c, nil
 }
 
-func CutShort(r []byte) (s, rest []byte, ok bool) {
-	if len(r) < 1 || len(r) < 1+int(r[0]) {
-		return nil, nil, false
+// ParseHead takes the head of a record apart, of which r is the beginning. n is how long the head is; if r is shorter,
+// h is empty, and n is how much of the record must be there to know more.
+func ParseHead(r []byte) (h Head, n int) {
+	if n = h.parse(r); n > len(r) {
+		h = Head{}
 	}
-	n := 1 + int(r[0])
-	return r[1:n], r[n:], true
+	return h, n
 }
 
-func cutKeys(r []byte) (keys [][]byte, rest []byte, ok bool) {
-	if len(r) < 2 {
-		return nil, nil, false
+// parse is ParseHead; if r is too short, some of h is missing. Each part begins where the one before it ends. Every
+// delivery passes here.
+func (h *Head) parse(r []byte) (at int) {
+	h.Exchange, at = cutShort(r, 1)
+	h.Key, at = cutShort(r, at)
+	if at <= len(r) && r[0]&recordHasExtraKeys != 0 {
+		h.CC, at = cutKeys(r, at)
+		h.BCC, at = cutKeys(r, at)
 	}
-	n := int(binary.BigEndian.Uint16(r))
-	r = r[2:]
-	for range n {
-		if len(r) < 4 {
-			return nil, nil, false
-		}
-		size := int(binary.BigEndian.Uint32(r))
-		if r = r[4:]; size > len(r) {
-			return nil, nil, false
-		}
-		keys, r = append(keys, r[:size]), r[size:]
+	h.Properties, at = cutLong(r, at)
+	return at
+}
+
+// cutShort returns the octets whose number stands at a place of r, in one octet, and where they end: behind the end of
+// r if they, or what comes before them, are not all there.
+func cutShort(r []byte, at int) (s []byte, end int) {
+	if at >= len(r) {
+		return nil, max(at, len(r)+1)
 	}
-	return keys, r, true
+	if end = at + 1 + int(r[at]); end > len(r) {
+		return nil, end
+	}
+	return r[at+1 : end], end
+}
+
+// cutLong is cutShort for a number in four octets.
+func cutLong(r []byte, at int) (s []byte, end int) {
+	if at > len(r)-4 {
+		return nil, max(at, len(r)+1)
+	}
+	if end = at + 4 + int(binary.BigEndian.Uint32(r[at:])); end > len(r) {
+		return nil, end
+	}
+	return r[at+4 : end], end
+}
+
+// cutKeys is cutShort for keys.
+func cutKeys(r []byte, at int) (keys [][]byte, end int) {
+	if at > len(r)-2 {
+		return nil, max(at, len(r)+1)
+	}
+	end = at + 2
+	for n := binary.BigEndian.Uint16(r[at:]); n > 0 && end <= len(r); n-- {
+		var k []byte
+		k, end = cutLong(r, end)
+		keys = append(keys, k)
+	}
+	return keys, end
+}
+
+// Address returns the exchange and the key in the beginning of a record, nil if they are not in it.
+func Address(r []byte) (exchange, key []byte) {
+	var h Head
+	h.parse(r)
+	return h.Exchange, h.Key
 }
 
 // Keys are all routing keys of the publish: its own, CC, BCC.
-func (c *Record) Keys() []string {
-	keys := []string{string(c.Key)}
-	for _, k := range c.CC {
+func (h *Head) Keys() []string {
+	keys := []string{string(h.Key)}
+	for _, k := range h.CC {
 		keys = append(keys, string(k))
 	}
-	for _, k := range c.BCC {
+	for _, k := range h.BCC {
 		keys = append(keys, string(k))
 	}
 	return keys
 }
 
 // PublicKeys are the routing keys that a death names: without BCC. Source: RabbitMQ dlx#effects.
-func (c *Record) PublicKeys() []string { return c.Keys()[:1+len(c.CC)] }
+func (h *Head) PublicKeys() []string { return h.Keys()[:1+len(h.CC)] }

@@ -14,15 +14,16 @@ type load struct {
 
 // buffers keeps what reads and writes were done with for their next use, bounded, for all connections.
 type buffers struct {
-	small, large chan *load
-	chunks       chan []byte
+	small, large             chan *load
+	chunksSmall, chunksLarge chan []byte
 }
 
 func newBuffers() buffers {
 	return buffers{
-		small:  make(chan *load, readBuffersKept),
-		large:  make(chan *load, readBuffersKept),
-		chunks: make(chan []byte, chunksKept),
+		small:       make(chan *load, readBuffersKept),
+		large:       make(chan *load, readBuffersKept),
+		chunksSmall: make(chan []byte, chunksKeptSmall),
+		chunksLarge: make(chan []byte, chunksKept),
 	}
 }
 
@@ -79,24 +80,48 @@ func (b *buffers) recycle(l *load) {
 
 // chunk returns an empty slice with room for size octets at least.
 func (b *buffers) chunk(size int) []byte {
-	if size > chunkBytes {
+	kept := b.chunksLarge
+	switch {
+	case size <= chunkBytesSmall:
+		kept, size = b.chunksSmall, chunkBytesSmall
+	case size <= chunkBytes:
+		size = chunkBytes
+	default:
 		return make([]byte, 0, size)
 	}
 	select {
-	case c := <-b.chunks:
+	case c := <-kept:
 		return c
 	default:
-		return make([]byte, 0, chunkBytes)
+		return make([]byte, 0, size)
 	}
+}
+
+// extend reports whether there is room for size more octets in a chunk. A small one becomes a large one for that: it
+// is copied once.
+func (b *buffers) extend(c []byte, size int) ([]byte, bool) {
+	switch {
+	case cap(c)-len(c) >= size:
+		return c, true
+	case cap(c) != chunkBytesSmall || len(c)+size > chunkBytes:
+		return c, false
+	}
+	large := append(b.chunk(chunkBytes), c...)
+	b.recycleChunk(c)
+	return large, true
 }
 
 // recycleChunk takes a slice back that chunk returned, or any other. It does not block.
 func (b *buffers) recycleChunk(c []byte) {
-	if cap(c) != chunkBytes {
-		return
+	var kept chan []byte
+	switch cap(c) {
+	case chunkBytesSmall:
+		kept = b.chunksSmall
+	case chunkBytes:
+		kept = b.chunksLarge
 	}
 	select {
-	case b.chunks <- c[:0]:
+	case kept <- c[:0]: // never ready for one that is not kept
 	default:
 	}
 }

@@ -96,13 +96,15 @@ func (n *encoder) hand() {
 	n.chunk, n.cost = nil, 0
 }
 
-// room makes sure that size octets fit in the chunk: it never grows, so it is never copied.
+// room makes sure that size octets fit in the chunk.
 func (n *encoder) room(size int) {
-	if cap(n.chunk)-len(n.chunk) >= size {
+	b := &n.conn.server.buffers
+	if c, ok := b.extend(n.chunk, size); ok {
+		n.chunk = c
 		return
 	}
 	n.hand()
-	n.chunk = n.conn.server.buffers.chunk(size)
+	n.chunk = b.chunk(size)
 }
 
 func (n *encoder) channel(id vhost.ChannelID) *channel {

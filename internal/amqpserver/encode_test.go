@@ -243,6 +243,32 @@ func TestDeliveriesAndConfirmsAllocateNothing(t *testing.T) {
 	}
 }
 
+// If it failed, a thousand connections that get a message each at the same time would take 64 MiB for that.
+func TestFewFramesTakeASmallChunk(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	defer theirs.Close()
+	server, err := New(newScript(), Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newConn(server, 1, ours)
+	c.encoder.frameMax = 131072
+	c.channels.add(&channel{number: 1, id: 1})
+	m := message("exchange", "some.routing.key", "\x00\x00", strings.Repeat("b", 1024))
+	deliver := vhost.Effect{Kind: vhost.Deliver, Channel: 1, ConsumerTag: "tag", Tag: 1, Message: m}
+	for k, most := range []int{chunkBytesSmall, chunkBytesSmall, chunkBytesSmall, chunkBytes} {
+		c.encoder.Emit(&deliver)
+		if n := cap(c.encoder.chunk); n != most {
+			t.Errorf("%d messages are encoded into a chunk of %d octets", k+1, n)
+		}
+	}
+	whole := slices.Clone(c.encoder.chunk)
+	if len(whole)%4 != 0 || !bytes.Equal(whole, bytes.Repeat(whole[:len(whole)/4], 4)) {
+		t.Error("the chunk that became large has other frames")
+	}
+}
+
 // If it failed, every message that comes in would cost the garbage collector.
 func TestPublishesAllocateNothing(t *testing.T) {
 	ours, theirs := net.Pipe()

@@ -17,15 +17,20 @@ const (
 	// commandsKept is the capacity of a batch that is kept with its buffer: batchCommandsMax, as slices grow.
 	commandsKept = 4 << 10
 
-	// chunkBytes is the size of the pieces that frames are encoded into. Source: ours, decision 22.
-	chunkBytes = 64 << 10
+	// chunkBytes is the size of the pieces that frames are encoded into; what begins to be encoded gets a small one,
+	// which is enough for a message or two: a thousand connections get one each at the same time.
+	// Source: ours, decision 22.
+	chunkBytes      = 64 << 10
+	chunkBytesSmall = 4 << 10
 
 	// directBytesMax is how much the engine's goroutine writes itself when the writer is idle: more would keep it from
 	// its virtual host for longer than waking the writer does. Source: ours, decision 22.
 	directBytesMax = 16 << 10
 
-	// chunksKept is how many chunks wait for their next use, for all connections together: 16 MiB.
-	chunksKept = 256
+	// chunksKept and chunksKeptSmall are how many chunks wait for their next use, for all connections together: 16 and
+	// 4 MiB.
+	chunksKept      = 256
+	chunksKeptSmall = 1024
 
 	// sendPiece is how much is written at once where nobody tells how much of it a client has taken: with TLS, it is
 	// the size of a record.

@@ -106,7 +106,7 @@ func (o *outbox) putSealed(frames []byte) {
 func (o *outbox) add(chunk []byte) {
 	o.mu.unsent += len(chunk)
 	if n := len(o.mu.queue); n > 0 {
-		if last := o.mu.queue[n-1]; len(chunk) <= cap(last)-len(last) {
+		if last, ok := o.buffers.extend(o.mu.queue[n-1], len(chunk)); ok {
 			o.mu.queue[n-1] = append(last, chunk...)
 			o.buffers.recycleChunk(chunk)
 			return

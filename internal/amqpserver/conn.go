@@ -172,6 +172,9 @@ func closeFrame(err *amqp.Error) []byte {
 func (c *conn) finish(reason error) {
 	c.dropPartial()
 	c.server.unfinished.leave(c)
+	if c.isCut(reason) {
+		c.outbox.fail() // at once: the engine may have others to serve before it lets the connection go
+	}
 	if c.session != nil {
 		c.session.Close()
 	}
@@ -197,9 +200,15 @@ func (c *conn) finish(reason error) {
 		c.outbox.seal([]byte(wire.ProtocolHeader))
 	default:
 		c.logEnd(reason)
-		c.outbox.fail()
 	}
 	c.setState("closing")
+}
+
+// isCut reports whether a connection ends for a reason that the client is not told: nothing more is sent to it.
+func (c *conn) isCut(reason error) bool {
+	var refusal *amqp.Error
+	told := errors.Is(reason, errClosedByClient) || errors.Is(reason, errProtocolHeader) || errors.As(reason, &refusal)
+	return !told && !c.outbox.isSealed()
 }
 
 // awaitCloseOk discards what the client sends until its close-ok, answering a close that crossed ours, for at most

@@ -166,8 +166,12 @@ func (n *encoder) sendBack(ch *channel, e *vhost.Effect) {
 }
 
 // view renders a message and makes room for it and extra octets. A message that cannot be rendered is a fault of
-// ours; the connection ends rather than go on without it.
+// ours; the connection ends rather than go on without it. Nothing is rendered for a connection to which nothing more is
+// sent: it may have to wait for its end, and get many messages meanwhile.
 func (n *encoder) view(e *vhost.Effect, extra int) (vhost.View, bool) {
+	if n.chunk == nil && n.conn.outbox.isOver() {
+		return vhost.View{}, false
+	}
 	v, scratch, err := e.Message.AppendView(n.scratch[:0], wire.PropertiesMax(n.frameMax))
 	n.scratch = scratch
 	if err != nil {

@@ -269,6 +269,33 @@ func TestFewFramesTakeASmallChunk(t *testing.T) {
 	}
 }
 
+// If it failed, a connection that is lost would be sent messages until the engine lets it go, and a thousand would take
+// the time of others for that.
+func TestNothingIsEncodedForALostConnection(t *testing.T) {
+	t.Parallel()
+	inBubble(t, nil, func(b *bed) {
+		c := b.open(0)
+		c.openChannel(1)
+		id := c.session.got(vhost.OpenChannel)[0].Channel
+		ended := false
+		b.script.ending = func(s *scriptSession) {
+			ended = true
+			m := message("", "q", "\x00\x00", "body")
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.frontend.Emit(&vhost.Effect{Kind: vhost.Deliver, Channel: id, ConsumerTag: "c", Tag: 1, Message: m})
+			if s.frontend.(*encoder).chunk != nil {
+				c.Error("a message was encoded")
+			}
+		}
+		c.Conn.Close()
+		synctest.Wait()
+		if !ended {
+			c.Error("the session has not ended")
+		}
+	})
+}
+
 // If it failed, every message that comes in would cost the garbage collector.
 func TestPublishesAllocateNothing(t *testing.T) {
 	ours, theirs := net.Pipe()

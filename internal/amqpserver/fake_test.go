@@ -20,6 +20,7 @@ type script struct {
 	view     *accounts.View
 	refuse   *amqp.Error                                   // of Attach
 	answer   func(s *scriptSession, c *vhost.Command) bool // false: as usual
+	ending   func(s *scriptSession)                        // is called before a session has ended
 	sessions chan *scriptSession
 	lastID   atomic.Uint64
 }
@@ -72,6 +73,9 @@ func (s *scriptSession) NewChannel() vhost.ChannelID { return vhost.ChannelID(s.
 func (s *scriptSession) Written(cost int64)          { s.written.Add(cost) }
 
 func (s *scriptSession) Close() {
+	if s.script.ending != nil {
+		s.script.ending(s)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true

@@ -398,7 +398,7 @@ func TestRedriveMetrics(t *testing.T) {
 	d.take("work", `{"count":1,"ackmode":"reject_requeue_false","encoding":"auto"}`)
 	p := scrapePage(d, "/metrics")
 	for name, want := range map[string]string{
-		`bartleby_redrive_jobs{state="watching"}`: "1", `bartleby_redrive_jobs{state="done"}`: "0",
+		`bartleby_redrive_jobs{vhost="/",state="watching"}`: "1", `bartleby_redrive_jobs{vhost="/",state="done"}`: "0",
 		`bartleby_redrive_messages_total{vhost="/",result="moved"}`: "2", `bartleby_redrive_messages_total{vhost="/",result="came_back"}`: "1",
 		`bartleby_redrive_rate_limit{vhost="/"}`: "1000", `bartleby_redrive_seconds_count{vhost="/"}`: "0",
 	} {
@@ -411,7 +411,7 @@ func TestRedriveMetrics(t *testing.T) {
 	d.later(20 * time.Second)
 	p = scrapePage(d, "/metrics")
 	for name, want := range map[string]string{
-		`bartleby_redrive_rate_limit{vhost="/"}`: "0", `bartleby_redrive_seconds_count{vhost="/"}`: "3", `bartleby_redrive_jobs{state="done"}`: "3",
+		`bartleby_redrive_rate_limit{vhost="/"}`: "0", `bartleby_redrive_seconds_count{vhost="/"}`: "3", `bartleby_redrive_jobs{vhost="/",state="done"}`: "3",
 		`bartleby_redrive_seconds_bucket{vhost="/",le="10.0"}`: "2", `bartleby_redrive_seconds_bucket{vhost="/",le="60.0"}`: "3",
 	} {
 		if got := fmt.Sprint(p.values[name]); got != want {

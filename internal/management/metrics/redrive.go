@@ -22,12 +22,10 @@ func (s *scrape) redriveMetrics() {
 	}
 	const jobs = "bartleby_redrive_jobs"
 	s.family(jobs, gauge, "Redrive and discard jobs by state, including ended jobs in the history")
-	for state := vhost.JobRunning; state <= vhost.JobFailed; state++ {
-		n := 0
-		for _, h := range s.hosts {
-			n += h.Jobs[state.String()]
+	for _, h := range s.hosts {
+		for state := vhost.JobRunning; state <= vhost.JobFailed && h.Up; state++ {
+			s.series(jobs, more(h.Labels, "state", state.String()), float64(h.Jobs[state.String()]))
 		}
-		s.series(jobs, labelled("state", state.String()), float64(n))
 	}
 	s.family(messages, counter, help)
 	for _, h := range s.hosts {

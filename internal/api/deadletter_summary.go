@@ -6,20 +6,22 @@ type LettersSummary struct {
 	VHost string         `json:"vhost"`
 	Died  Object[uint64] `json:"died"` // by reason
 	// of these: where no dead-letter exchange was set; but for delivery_limit they are gone
-	NoDLX     uint64            `json:"no_dlx"`
-	Letters   uint64            `json:"letters"` // that came into queues
-	Waiting   int64             `json:"waiting"` // messages in dead-letter queues now
-	Bytes     int64             `json:"bytes"`   // of these
-	OldestSec *float64          `json:"oldest_seconds"`
-	Held      int64             `json:"held"` // dead letters that their queues hold now
-	Lost      Shelf             `json:"lost"`
-	Redriven  uint64            `json:"redriven"`
-	CameBack  uint64            `json:"came_back"` // of these
-	Refused   uint64            `json:"refused"`   // were to be sent back, and stayed
-	Discarded uint64            `json:"discarded"`
-	Jobs      Object[int]       `json:"jobs"` // by state
-	Queues    List[LetterQueue] `json:"queues"`
-	Recent    RecentDeaths      `json:"recent"`
+	NoDLX       uint64            `json:"no_dlx"`
+	Letters     uint64            `json:"letters"`      // that came into queues
+	DeadLetters int64             `json:"dead_letters"` // in all queues now
+	Retrying    int64             `json:"retrying"`     // of DeadLetters: in retry queues
+	Waiting     int64             `json:"waiting"`      // messages in dead-letter queues now, dead letters or not
+	Bytes       int64             `json:"bytes"`        // of these
+	OldestSec   *float64          `json:"oldest_seconds"`
+	Held        int64             `json:"held"` // of DeadLetters: those that their queues hold
+	Lost        Shelf             `json:"lost"`
+	Redriven    uint64            `json:"redriven"`
+	CameBack    uint64            `json:"came_back"` // of these
+	Refused     uint64            `json:"refused"`   // were to be sent back, and stayed
+	Discarded   uint64            `json:"discarded"`
+	Jobs        Object[int]       `json:"jobs"`   // by state
+	Queues      List[LetterQueue] `json:"queues"` // dead-letter queues, and others with dead letters that they do not hold
+	Recent      RecentDeaths      `json:"recent"`
 }
 
 // RecentDeaths are those in a virtual host in a range of time.
@@ -50,9 +52,11 @@ type Deaths struct {
 	ByStep  Object[List[uint64]] `json:"by_step"`      // what died in each of them, by reason, and letters
 }
 
-// A LetterQueue is a queue that dead letters of other queues come to.
+// A LetterQueue is a queue that dead letters of other queues come to, or one in which there are some.
 type LetterQueue struct {
 	Name      string   `json:"name"`
+	Role      string   `json:"role"`         // dead_letter, retry or "", as in a TopologyQueue
+	Letters   int64    `json:"dead_letters"` // of Messages
 	Messages  int64    `json:"messages"`
 	Bytes     int64    `json:"bytes"`
 	Consumers int      `json:"consumers"`

@@ -15,7 +15,7 @@ import (
 const patience = 24 * time.Hour
 
 const (
-	dlqColumns     = "name messages bytes consumers arrivals oldest_seconds"
+	dlqColumns     = "name dead_letters messages bytes consumers arrivals oldest_seconds role"
 	deathColumns   = "queue total rejected expired maxlen delivery_limit"
 	groupColumns   = "value count first last note filter"
 	messageColumns = "id vhost place queue state exchange routing_keys redelivered returns persistent size due expires cause target at message_id deaths first_death last_death redrives redrive properties payload payload_encoding"
@@ -27,7 +27,7 @@ func listDLQs(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	c.Banner("Listing queues of vhost %s that receive dead letters ...", c.VHost())
+	c.Banner("Listing queues of vhost %s that receive or have dead letters ...", c.VHost())
 	var sum struct{ Queues []command.Row }
 	err = c.Client.Get(c.Ctx, &sum, "x", "letters", c.VHost(), "summary")
 	if err != nil {

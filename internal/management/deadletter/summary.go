@@ -67,7 +67,9 @@ func summaryOf(ctx context.Context, s *stats.Reader, h *accounts.VHost,
 	}
 	n := f.Types.Sum()
 	sum := api.LettersSummary{
-		VHost: h.Name, Died: api.Object[uint64]{}, Letters: n.Letters, Waiting: int64(f.DeadLetters.Messages), Bytes: f.DeadLetters.Bytes,
+		VHost: h.Name, Died: api.Object[uint64]{}, Letters: n.Letters,
+		DeadLetters: f.DeadLetters.Letters, Retrying: f.DeadLetters.Retrying,
+		Waiting: f.DeadLetters.Messages, Bytes: f.DeadLetters.Bytes,
 		Held: int64(f.Total.Held), Lost: showLostTotals(h.Name, &f.Lost, f.Books.Ended[fact.GoneShelf]),
 		Redriven: f.Traffic.Redrives.Moved, CameBack: f.Traffic.Redrives.CameBack, Refused: f.Traffic.Redrives.Refused,
 		Discarded: f.Traffic.Redrives.Discarded, Jobs: f.Jobs,
@@ -83,10 +85,11 @@ func summaryOf(ctx context.Context, s *stats.Reader, h *accounts.VHost,
 	sum.Recent = s.RecentDeaths(h, of, stats.FiguresOfAll(&n, &f.Traffic), f.Rows)
 	sum.OldestSec = secondsIf(f.DeadLetters.Oldest)
 	for i := range f.Rows {
-		if q := &f.Rows[i]; q.IsDLQ() {
+		if q := &f.Rows[i]; q.IsDLQ() || q.DeadLetters > q.Held {
 			sum.Queues = append(sum.Queues, api.LetterQueue{
-				Name: q.Name, Messages: int64(stats.Depth(&q.QueueSample)), Bytes: int64(stats.DepthBytes(&q.QueueSample)), Consumers: q.Consumers,
-				Arrivals: q.Stats.Letters, OldestSec: secondsIf(q.Oldest),
+				Name: q.Name, Role: q.Role.String(), Letters: int64(q.DeadLetters),
+				Messages: int64(stats.Depth(&q.QueueSample)), Bytes: stats.DepthBytes(&q.QueueSample),
+				Consumers: q.Consumers, Arrivals: q.Stats.Letters, OldestSec: secondsIf(q.Oldest),
 			})
 		}
 	}

@@ -68,6 +68,7 @@ func (s *scrape) deadLetterMetrics() {
 	} else {
 		s.deathsOfQueues()
 	}
+	s.lettersNow()
 	s.targets()
 	s.heldLetters()
 }
@@ -151,6 +152,17 @@ func (s *scrape) deathsOfQueues() {
 	})
 }
 
+// lettersNow shows how many dead letters are in queues, of any role.
+func (s *scrape) lettersNow() {
+	const name, help = "bartleby_dead_letter_messages", "Dead letters in queues"
+	if s.aggregated() {
+		s.ofHosts(name, gauge, help, func(h *stats.VHost) float64 { return float64(h.DeadLetters.Letters) })
+		return
+	}
+	s.ofTargets(name, gauge, help, func(q *stats.Queue) bool { return q.IsDLQ() || q.DeadLetters > 0 },
+		func(q *stats.Queue) float64 { return float64(q.DeadLetters) })
+}
+
 // targets shows the dead-letter queues.
 func (s *scrape) targets() {
 	const (
@@ -177,7 +189,7 @@ func (s *scrape) targets() {
 		func(q *stats.Queue) float64 { return float64(stats.Depth(&q.QueueSample)) })
 	s.ofTargets(size, gauge, sizeHelp, (*stats.Queue).IsDLQ,
 		func(q *stats.Queue) float64 { return float64(stats.DepthBytes(&q.QueueSample)) })
-	s.ofTargets(oldest, gauge, oldestHelp, func(q *stats.Queue) bool { return q.Oldest >= 0 },
+	s.ofTargets(oldest, gauge, oldestHelp, func(q *stats.Queue) bool { return q.IsDLQ() && q.Oldest >= 0 },
 		func(q *stats.Queue) float64 { return q.Oldest })
 	s.ofTargets(arrivals, counter, arrivalsHelp, func(q *stats.Queue) bool { return q.IsDLQ() || q.Stats.Letters > 0 },
 		func(q *stats.Queue) float64 { return float64(q.Stats.Letters) })

@@ -27,17 +27,20 @@ type deadLetterQueues struct {
 	roles  []lint.Role
 }
 
-// sampledQueue is what is shown of a queue if it is a dead-letter queue.
+// sampledQueue is what is shown of a queue: of its messages if it is a dead-letter queue.
 type sampledQueue struct {
 	id        fact.QueueID
 	consumers int32
 	ready     bool
 	messages  int64
 	bytes     int64
+	letters   int64 // dead letters
 }
 
-// DeadLetters are the figures of the dead-letter queues.
+// DeadLetters are the figures of dead letters, and then of the dead-letter queues.
 type DeadLetters struct {
+	Letters         int64 // in all queues
+	Retrying        int64 // of these: in retry queues
 	Queues          int
 	Messages, Bytes int64
 	Oldest          float64 // seconds, of the dead letters at the heads; -1 if there is none
@@ -51,7 +54,7 @@ func (m *deadLetterQueues) add(q *vhost.QueueSample) {
 	m.places[q.ID] = len(m.queues)
 	m.queues = append(m.queues, sampledQueue{
 		q.ID, int32(q.Consumers), q.Ready > 0, int64(q.Ready) + int64(q.Unacked) + int64(q.Waiting) + int64(q.Held),
-		q.ReadyBytes + q.UnackedBytes + q.WaitingBytes + q.HeldBytes,
+		q.ReadyBytes + q.UnackedBytes + q.WaitingBytes + q.HeldBytes, int64(q.DeadLetters),
 	})
 	node := lint.LetterNode{Waits: q.Letters.Waits}
 	if all := q.Letters.Targets; len(all) > 0 {
@@ -89,10 +92,10 @@ func (m *deadLetterQueues) role(id fact.QueueID) lint.Role {
 	return m.roles[at]
 }
 
-// full lists the dead-letter queues in which something is ready.
+// full lists the queues in which dead letters may be ready, and stay.
 func (m *deadLetterQueues) full() (ids []fact.QueueID) {
 	for i := range m.queues {
-		if q := &m.queues[i]; q.ready && m.roles[i] == lint.RoleDeadLetter {
+		if q := &m.queues[i]; q.ready && q.letters > 0 && m.roles[i] != lint.RoleRetry {
 			ids = append(ids, q.id)
 		}
 	}
@@ -103,6 +106,10 @@ func (m *deadLetterQueues) figures(ages map[fact.QueueID]float64) DeadLetters {
 	f := DeadLetters{Oldest: -1}
 	for i := range m.queues {
 		q := &m.queues[i]
+		f.Letters += q.letters
+		if m.roles[i] == lint.RoleRetry {
+			f.Retrying += q.letters
+		}
 		if m.roles[i] != lint.RoleDeadLetter {
 			continue
 		}

@@ -56,7 +56,7 @@ function Cards({ of }) {
   const died = Object.values(s.died).reduce((a, b) => a + b, 0);
   return html`<div class="cards">
     <div class="stat"><b>${num(died)}</b><span>${t('letters.card_died')}</span></div>
-    <div class="stat"><b>${num(s.waiting)}</b><span>${t('letters.card_waiting')}</span></div>
+    <div class="stat"><b>${num(s.dead_letters)}</b><span>${t('letters.card_now', { retrying: s.retrying })}</span></div>
     <div class=${`stat ${s.no_dlx ? 'bad' : ''}`}><b>${num(s.no_dlx)}</b><span>${t('letters.card_dropped')}</span></div>
     <a class=${`stat ${s.lost.messages ? 'bad' : ''}`} href=${href('/lost', { vhost: s.vhost })}><b>${num(s.lost.messages)}</b><span>${t('letters.card_lost')}</span></a>
     <div class="stat"><b>${s.oldest_seconds === null ? '–' : span(s.oldest_seconds * 1000)}</b><span>${t('letters.card_oldest')}</span></div>
@@ -229,6 +229,13 @@ function Queues({ vhost, summary }) {
       always: true,
       render: (x) => html`<a class="break" href=${href(to`/queues/${vhost}/${x.name}`)}>${x.name}</a>`,
     },
+    {
+      key: 'role',
+      title: t('queue.role'),
+      value: (x) => x.role,
+      render: (x) => (x.role ? word('queue_role', x.role) : '–'),
+    },
+    { key: 'dead_letters', title: t('letters.dead'), align: 'end' },
     { key: 'messages', title: t('letters.count'), align: 'end' },
     { key: 'consumers', title: t('letters.consumers'), align: 'end' },
     { key: 'arrivals', title: t('letters.arrivals'), align: 'end' },
@@ -248,7 +255,7 @@ function Queues({ vhost, summary }) {
   ];
   const source = useRows({ ...summary, data: summary.data?.queues }, columns, {
     prefix: 'd',
-    usual: { sort: 'messages', reverse: true },
+    usual: { sort: 'dead_letters', reverse: true },
   });
   return html`<${Table} id="dlqs" caption=${t('letters.as_queues')} source=${source} columns=${columns} onOpen=${(x) => go('/letters', { vhost, filter: and('', `queue:${JSON.stringify(x.name)}`), view: 'list' })} empty=${nothing('')} />`;
 }

@@ -37,7 +37,7 @@ function Cards({ of: all, range }) {
   return html`<div class="cards"><div class="stat"><b>${num(sum(all, diedOf))}</b><span>${t('overview.card_died', { range: t(`overview.range_${range}`) })}</span></div>
     <div class=${`stat ${dropped ? 'bad' : ''}`}><b>${num(dropped)}</b><span>${t('letters.card_dropped')}</span></div>
     <div class=${`stat ${back ? 'bad' : ''}`}><b>${num(back)}</b><span>${t('letters.card_came_back')}</span></div>
-    <a class="stat" href=${href('/letters')}><b>${num(sum(all, (s) => s.waiting))}</b><span>${t('letters.card_waiting')}</span></a>
+    <a class="stat" href=${href('/letters')}><b>${num(sum(all, (s) => s.dead_letters))}</b><span>${t('letters.card_now', { retrying: sum(all, (s) => s.retrying) })}</span></a>
     <div class="stat"><b>${oldest.length ? span(Math.max(...oldest) * 1000) : '–'}</b><span>${t('letters.card_oldest')}</span></div>
     <a class=${`stat ${lost ? 'bad' : ''}`} href=${href('/lost')}><b>${num(lost)}</b><span>${t('letters.card_lost')}</span></a></div>`;
 }
@@ -69,17 +69,17 @@ function Sources({ of: all, range }) {
     ${others > 0 && html`<p class="hint">${t('overview.sources_others', { n: others })}</p>`}</div>`;
 }
 
-// Targets are the fullest dead-letter queues.
+// Targets are the queues with most dead letters.
 function Targets({ of: all }) {
   const rows = all
     .flatMap((s) => s.queues.map((x) => ({ ...x, vhost: s.vhost })))
-    .filter((x) => x.messages > 0)
-    .sort((a, b) => b.messages - a.messages)
+    .filter((x) => x.dead_letters > 0 && x.role !== 'retry')
+    .sort((a, b) => b.dead_letters - a.dead_letters)
     .slice(0, shownMax);
   return html`<div><h3>${t('overview.dlqs')}</h3>${
     rows.length > 0
-      ? html`<div class="table-box bare" tabindex="0" role="region" aria-label=${t('overview.dlqs')}><table><caption class="hidden">${t('overview.dlqs')}</caption><thead><tr><th scope="col">${t('letters.place')}</th><th scope="col" class="end">${t('letters.count')}</th><th scope="col" class="end">${t('letters.oldest')}</th><th scope="col" class="end">${t('letters.consumers')}</th></tr></thead>
-    <tbody>${rows.map((x) => html`<tr key=${`${x.vhost} ${x.name}`}><td class="break"><a href=${href('/letters', { vhost: x.vhost, filter: `queue:${JSON.stringify(x.name)}`, view: 'list' })}>${x.name}</a></td><td class="end">${num(x.messages)}</td><td class="end">${x.oldest_seconds === null ? '–' : span(x.oldest_seconds * 1000)}</td><td class="end">${num(x.consumers)}</td></tr>`)}</tbody></table></div>`
+      ? html`<div class="table-box bare" tabindex="0" role="region" aria-label=${t('overview.dlqs')}><table><caption class="hidden">${t('overview.dlqs')}</caption><thead><tr><th scope="col">${t('letters.place')}</th><th scope="col" class="end">${t('letters.dead')}</th><th scope="col" class="end">${t('letters.oldest')}</th><th scope="col" class="end">${t('letters.consumers')}</th></tr></thead>
+    <tbody>${rows.map((x) => html`<tr key=${`${x.vhost} ${x.name}`}><td class="break"><a href=${href('/letters', { vhost: x.vhost, filter: `queue:${JSON.stringify(x.name)}`, view: 'list' })}>${x.name}</a></td><td class="end">${num(x.dead_letters)}</td><td class="end">${x.oldest_seconds === null ? '–' : span(x.oldest_seconds * 1000)}</td><td class="end">${num(x.consumers)}</td></tr>`)}</tbody></table></div>`
       : html`<p class="faint">${t('overview.none_dead')}</p>`
   }</div>`;
 }

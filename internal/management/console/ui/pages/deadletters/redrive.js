@@ -35,13 +35,16 @@ export async function scopesByFilter(vhost, filter) {
 
 const all = (groups) => groups.total + (groups.without || 0);
 
-// placesOfLetters are the queues where dead letters of others come to, and those where consumers publish what they cannot handle.
+// placesOfLetters are the dead-letter queues, and those where consumers publish what they cannot handle.
 async function placesOfLetters(vhost) {
   const [summary, anew] = await Promise.all([
     api.get(`x/letters/${path`${vhost}`}/summary`),
     api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'queue', filter: 'reason:republished', limit: placesMost }),
   ]);
-  return [...summary.queues.map((q) => q.name), ...anew.groups.map((g) => g.value)];
+  return [
+    ...summary.queues.filter((q) => q.role === 'dead_letter').map((q) => q.name),
+    ...anew.groups.map((g) => g.value),
+  ];
 }
 
 // beginRedrive opens the dialog for scopes of a virtual host; action is redrive or discard.

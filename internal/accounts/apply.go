@@ -1,6 +1,6 @@
 package accounts
 
-// Apply folds one fact made earlier or elsewhere. It cannot fail: an expression that no longer compiles permits
+// Apply applies one fact made earlier or elsewhere. It cannot fail: an expression that no longer compiles permits
 // nothing. It keeps the fact's slices, which must not change afterwards.
 func (m *Machine) Apply(f Fact) {
 	v := &m.now

@@ -36,7 +36,7 @@ func (o *Outcome) Reset() {
 	*o = Outcome{Facts: o.Facts[:0], Batch: o.Batch[:0]}
 }
 
-// Step decides one command, folds the fact it leads to and adds it to out. A command that asks for what is already
+// Step decides one command, applies the fact it leads to and adds it to out. A command that asks for what is already
 // so leads to none. On error, always an *amqp.Error, nothing has changed and out is as it was.
 func (m *Machine) Step(c Command, out *Outcome) error {
 	d, err := m.now.decide(c)

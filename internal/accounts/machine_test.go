@@ -158,7 +158,7 @@ func picture(v *View) string {
 	return s + fmt.Sprintf(" %v %v", v.audit, v.importing)
 }
 
-// replay folds what b holds into an empty machine.
+// replay applies what b holds into an empty machine.
 func replay(t *testing.T, b []byte) *Machine {
 	t.Helper()
 	facts, err := ParseFacts(nil, b)
@@ -205,7 +205,7 @@ func TestReplayEqualsLive(t *testing.T) {
 	}
 }
 
-// afterVersion cuts off the first word, which counts the facts folded by this machine.
+// afterVersion cuts off the first word, which counts the facts applied by this machine.
 func afterVersion(s string) string { return s[bytes.IndexByte([]byte(s), ' '):] }
 
 // walk lets a machine decide n random commands over few names, so that they meet.

@@ -49,7 +49,7 @@ func (e *Engine) openAccounts() error {
 	a := &accountsLog{engine: e, machine: accounts.New()}
 	a.waiting.change = make(chan struct{})
 	log := &diskLog{writer: e.writer, id: storage.LogID(accounts.OwnLogID)}
-	fold := func(_ storage.Index, facts []byte) error {
+	apply := func(_ storage.Index, facts []byte) error {
 		list, err := accounts.ParseFacts(nil, facts)
 		for _, f := range list {
 			a.machine.Apply(f)
@@ -58,9 +58,9 @@ func (e *Engine) openAccounts() error {
 	}
 	checkpoint := func(at storage.Index, facts []byte) error {
 		a.stored.Store(uint64(at))
-		return fold(at, facts)
+		return apply(at, facts)
 	}
-	if err := log.Restore(checkpoint, fold); err != nil {
+	if err := log.Restore(checkpoint, apply); err != nil {
 		return fmt.Errorf("users and vhosts: %w", err)
 	}
 	a.next = log.next
@@ -121,7 +121,7 @@ func (a *accountsLog) await(ctx context.Context, i storage.Index) error {
 	}
 }
 
-func (a *accountsLog) freeze() (machineState, bool) {
+func (a *accountsLog) takeCheckpoint() (machineState, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	st := machineState{log: storage.LogID(accounts.OwnLogID), at: a.next - 1}

@@ -25,7 +25,7 @@ type machineState struct {
 	sound  func() bool   // the log has lost nothing of it
 }
 
-// newRunner folds a vhost's checkpoint and what came after it.
+// newRunner replays the log of a vhost: its checkpoint, then the batches after it.
 func (e *Engine) newRunner(o *opening) (r *runner, err error) {
 	r = &runner{
 		name: o.name, log: &diskLog{writer: e.writer, id: o.log}, engine: e, slog: e.slog,
@@ -50,13 +50,13 @@ func (e *Engine) newRunner(o *opening) (r *runner, err error) {
 	defer recoverFault(&err)
 	err = r.log.Restore(func(at storage.Index, state []byte) error {
 		r.checkpointed.Store(uint64(at))
-		if err := r.vhost.Fold(0, state); err != nil {
+		if err := r.vhost.ApplyCheckpoint(state); err != nil {
 			return fmt.Errorf("checkpoint: %w", err)
 		}
 		return nil
 	}, func(i storage.Index, batch []byte) error {
 		r.replayed = true
-		return r.vhost.Fold(i, batch)
+		return r.vhost.ApplyBatch(i, batch)
 	})
 	if err != nil {
 		return nil, err
@@ -123,23 +123,24 @@ func (r *runner) between(fn func()) (alive bool) {
 	return r.failure.Load() == nil
 }
 
-// freeze returns what a vhost's next checkpoint holds; no state, if nothing has changed since the last. The vhost goes
-// on meanwhile.
-func (r *runner) freeze() (machineState, bool) {
+// takeCheckpoint returns what a vhost's next checkpoint holds; no state, if nothing has changed
+// since the last. The vhost goes on meanwhile.
+func (r *runner) takeCheckpoint() (machineState, bool) {
 	st := machineState{log: r.log.ID()}
 	changed, alive := false, true
 	for later, tries := true, 0; later && alive; tries++ {
 		ruling := false
 		alive = r.between(func() {
-			later, ruling = r.vhost.FreezeLater(savePortion/32), (r.vhost.Ruling() || r.vhost.HasOrphans()) && tries < rulingTries
+			later = r.vhost.PrepareCheckpoint(savePortion / 32)
+			ruling = tries < rulingTries && (r.vhost.Ruling() || r.vhost.HasOrphans())
 			if later || ruling {
 				return
 			}
 			r.finish()
 			r.begin()
 			st.at = r.appended
-			if changed = uint64(st.at) != r.checkpointed.Load() && !r.vhost.Saving(); changed {
-				r.vhost.Freeze(st.at)
+			if changed = uint64(st.at) != r.checkpointed.Load() && !r.vhost.InCheckpoint(); changed {
+				r.vhost.BeginCheckpoint(st.at)
 			}
 			st.use = r.vhost.Use()
 		})
@@ -148,11 +149,11 @@ func (r *runner) freeze() (machineState, bool) {
 		}
 	}
 	for more := changed; more && alive; {
-		alive = r.between(func() { more = r.vhost.Save(savePortion) })
+		alive = r.between(func() { more = r.vhost.SaveCheckpoint(savePortion) })
 	}
 	alive = alive && r.between(func() {
 		if changed {
-			st.pieces = r.vhost.Saved()
+			st.pieces = r.vhost.EndCheckpoint()
 			r.pages.flush()
 		}
 		r.vhost.UsePages(&st.use, r.pages.next)
@@ -166,7 +167,7 @@ func (r *runner) freeze() (machineState, bool) {
 			r.checkpointed.Store(uint64(st.at))
 		}
 		r.between(func() {
-			r.vhost.Stored(ok)
+			r.vhost.CheckpointStored(ok)
 			r.releaseSafe() // effects of what ended before are the last to read it
 			r.flushDoors()
 		})

@@ -55,7 +55,7 @@ type Options struct {
 	// 200 ms.
 	SyncInterval time.Duration
 
-	folding func(vhost string) // of tests: called as often as a vhost that is being opened asks whether to go on
+	replaying func(vhost string) // of tests: called as often as a vhost that is being opened asks whether to go on
 }
 
 // syncInterval is how long SyncInterval puts off a sync where nothing else is said: five a second are nothing to a
@@ -81,7 +81,7 @@ type Engine struct {
 	logins           logins
 	recovery         atomic.Int64       // ns that opening took, of all vhosts
 	opened           chan struct{}      // closed when each vhost that was there at the start is open, or cannot be
-	folding          func(vhost string) // of Options
+	replaying        func(vhost string) // of Options
 	throttle         *throttle
 	queueType        string    // of Options
 	newVHosts        NewVHosts // of Options
@@ -163,7 +163,7 @@ func Open(o Options) (*Engine, error) {
 	e := &Engine{
 		fs: o.FS, data: o.Data, clock: o.Clock, slog: o.Log, defaults: *o.Defaults, sync: o.Sync, strictRights: o.StrictRights, failed: make(chan error, 1),
 		throttle:  newThrottle(o.LoginFailures),
-		queueType: o.QueueType, newVHosts: o.NewVHosts, opened: make(chan struct{}), folding: o.folding,
+		queueType: o.QueueType, newVHosts: o.NewVHosts, opened: make(chan struct{}), replaying: o.replaying,
 		sparseShare: cmp.Or(o.SparseShare, SparseShare), rewriteRatio: cmp.Or(o.RewriteRatio, RewriteRatio),
 		grain: o.Journal.SegmentBytes / grainsPerSegment, hotMessages: o.HotMessages,
 	}
@@ -402,11 +402,11 @@ func (e *Engine) checkpointAll(runners map[string]*runner) error {
 	began := time.Now()
 	var states []machineState
 	for _, r := range runners {
-		if st, ok := r.freeze(); ok {
+		if st, ok := r.takeCheckpoint(); ok {
 			states = append(states, st)
 		}
 	}
-	if st, ok := e.accounts.Load().freeze(); ok {
+	if st, ok := e.accounts.Load().takeCheckpoint(); ok {
 		states = append(states, st)
 	}
 	done := make(chan error, 1)

@@ -52,7 +52,7 @@ type diskLog struct {
 
 func (l *diskLog) ID() storage.LogID { return l.id }
 
-// Restore implements Log. Whoever folds may read pages and records meanwhile.
+// Restore implements Log. The functions may read pages and records meanwhile.
 func (l *diskLog) Restore(checkpoint func(storage.Index, []byte) error, batch func(storage.Index, []byte) error) error {
 	at, state, next, err := l.writer.recovery(l.id)
 	if err != nil {

@@ -141,7 +141,7 @@ func (e *Engine) openVHost(name string, log storage.LogID) {
 	e.open(e.announce(name, log, "opened"), nil)
 }
 
-// open folds a vhost's log, of which nothing is under way, and starts its runner, unless damage says that the log is
+// open replays a vhost's log, of which nothing is under way, and starts its runner, unless damage says that the log is
 // lost. A fault of its log stops this vhost alone.
 func (e *Engine) open(o *opening, damage error) {
 	defer close(o.ended)
@@ -164,10 +164,10 @@ func (e *Engine) open(o *opening, damage error) {
 	r.release()
 }
 
-// goesOn is asked while a vhost is folded.
+// goesOn is called while the log of a vhost is replayed.
 func (e *Engine) goesOn(o *opening) error {
-	if e.folding != nil {
-		e.folding(o.name)
+	if e.replaying != nil {
+		e.replaying(o.name)
 	}
 	if o.givenUp.Load() {
 		return errGivenUp

@@ -25,7 +25,7 @@ type slowness struct {
 }
 
 func (s *slowness) set(o *Options) {
-	o.folding = func(vhost string) {
+	o.replaying = func(vhost string) {
 		if slices.Contains(s.names, vhost) && !s.over.Load() {
 			time.Sleep(s.fact)
 		}

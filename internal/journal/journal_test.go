@@ -147,7 +147,7 @@ func TestWrittenBatchesAreReadBack(t *testing.T) {
 
 func TestReplayBeginsAfterTheCheckpoint(t *testing.T) {
 	t.Parallel()
-	// A restart would fold batches twice, or miss some.
+	// A restart would apply batches twice, or miss some.
 	fs := vfs.NewMem(1)
 	j := mustOpen(t, fs, small())
 	for range 30 {

@@ -1,7 +1,7 @@
 // Package queue is one queue: the order of its messages, what is ready and what is unacked, its limits and
 // deadlines, and who takes the next message.
 //
-// It has two halves that do not know each other. Messages is what facts fold: every copy that the queue
+// It has two halves that do not know each other. Messages is what facts change: every copy that the queue
 // holds, by Seq. Consumers is connected state: who listens, with what credit, and whose turn it is. The
 // rules that join them, and everything that concerns more than one queue, live in package vhost.
 //

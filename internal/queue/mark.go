@@ -95,7 +95,7 @@ func (k *Marker) Refs() []storage.Ref {
 	for _, r := range k.pool.dropped {
 		k.Note(r)
 	}
-	for _, s := range [...]*Saving{k.pool.saving, k.pool.storing} {
+	for _, s := range [...]*Checkpoint{k.pool.saving, k.pool.storing} {
 		if s != nil {
 			for _, r := range s.dropped {
 				k.Note(r)

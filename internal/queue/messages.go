@@ -2,7 +2,7 @@ package queue
 
 import "fmt"
 
-// Messages holds every copy in one queue. Its owner is the vhost; it changes only by folding facts.
+// Messages holds every copy in one queue. Its owner is the vhost; it changes only by applying facts.
 type Messages struct {
 	pool        *Pool
 	id          uint32

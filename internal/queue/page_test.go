@@ -86,7 +86,9 @@ func FuzzSlot(f *testing.F) {
 	for range 300 {
 		push(q, 0, Entry{Flags: Persistent, Index: 4})
 	}
-	s := q.pool.Freeze(func(*Messages) {}, func(_ *Messages, first Seq, b []byte) { f.Add(uint64(first), slices.Clone(b)) })
+	s := q.pool.BeginCheckpoint(func(*Messages) {}, func(_ *Messages, first Seq, b []byte) {
+		f.Add(uint64(first), slices.Clone(b))
+	})
 	s.Queue(q)
 	for s.Some(1) {
 	}

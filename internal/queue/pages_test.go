@@ -60,7 +60,7 @@ func newQueue(priorityMax uint8) *Messages {
 // checkpointTest is a checkpoint in the making and what it must lead to.
 type checkpointTest struct {
 	want   model
-	saving *Saving
+	saving *Checkpoint
 	slots  map[Seq][]byte
 	skips  []Seq
 	begun  bool
@@ -77,7 +77,7 @@ func beginCheckpoint(m *model, q *Messages) *checkpointTest {
 			c.want.entries = append(c.want.entries, e)
 		}
 	}
-	c.saving = q.pool.Freeze(func(q *Messages) { q.Logged(func(s Seq) { c.skips = append(c.skips, s) }) },
+	c.saving = q.pool.BeginCheckpoint(func(q *Messages) { q.Logged(func(s Seq) { c.skips = append(c.skips, s) }) },
 		func(_ *Messages, s Seq, b []byte) { c.slots[s] = slices.Clone(b) })
 	return c
 }
@@ -201,7 +201,7 @@ func TestDeadLettersOfACheckpointAreCounted(t *testing.T) {
 		push(q, 0, Entry{Flags: flags, Index: 4})
 	}
 	slots := map[Seq][]byte{}
-	s := q.pool.Freeze(func(*Messages) {}, func(_ *Messages, first Seq, b []byte) { slots[first] = slices.Clone(b) })
+	s := q.pool.BeginCheckpoint(func(*Messages) {}, func(_ *Messages, first Seq, b []byte) { slots[first] = slices.Clone(b) })
 	s.Queue(q)
 	for s.Some(1) {
 	}

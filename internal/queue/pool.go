@@ -28,9 +28,9 @@ type Pool struct {
 	use     storage.Use   // of the log of pages
 	dropped []storage.Ref // pages of that log that no slot names any more, but the last checkpoint may
 
-	epoch   uint32  // raised by each Freeze
-	saving  *Saving // nil: no checkpoint is in the making
-	storing *Saving // one of which all is saved, and that does not count yet
+	epoch   uint32      // raised by each BeginCheckpoint
+	saving  *Checkpoint // nil: no checkpoint is in the making
+	storing *Checkpoint // one of which all is saved, and that does not count yet
 }
 
 // freeMax bounds the chunks that are kept for the next use.

@@ -57,7 +57,7 @@ type slot struct {
 	coldStats // of a cold slot
 }
 
-// coldStats is what folding and reclaim ask of a chunk whose entries are not in memory.
+// coldStats is what replay and reclaim need of a chunk whose entries are not in memory.
 type coldStats struct {
 	persistent  uint16 // entries of that kind
 	handed      uint16 // with consumers; restored: that were so when the log ended

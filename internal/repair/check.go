@@ -60,13 +60,13 @@ func (d *diagnosis) examine() (err error) {
 	if d.damage, err = d.j.Verify(&d.seen); err != nil {
 		return err
 	}
-	if d.people, err = foldPeople(d.j, d.doubtOf(ownLog)); err != nil {
+	if d.people, err = replayAccounts(d.j, d.doubtOf(ownLog)); err != nil {
 		return err
 	}
 	d.orphans = d.people.reconcile(d.j)
 	for _, h := range d.people.machine.View().VHosts() {
 		log := storage.LogID(h.LogID)
-		p, err := foldVHost(d.j, h.Name, log, d.doubtOf(log))
+		p, err := replayVHost(d.j, h.Name, log, d.doubtOf(log))
 		if err != nil {
 			return fmt.Errorf("virtual host %q: %w", h.Name, err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// people is the machine of users and virtual hosts, folded as far as it can be.
+// people is the machine of users and virtual hosts, restored as far as possible.
 type people struct {
 	machine *accounts.Machine
 	lost    []string
@@ -21,14 +21,14 @@ type people struct {
 
 const ownLog = storage.LogID(accounts.OwnLogID)
 
-// foldPeople folds the log of users and virtual hosts. A later version's is an error.
-func foldPeople(j *journal.Journal, doubt string) (*people, error) {
+// replayAccounts replays the log of users and virtual hosts. A later version's is an error.
+func replayAccounts(j *journal.Journal, doubt string) (*people, error) {
 	p := &people{machine: accounts.New()}
 	next := j.Next(ownLog)
 	at, state, err := j.LoadCheckpoint(ownLog)
 	switch {
 	case err == nil:
-		if err := p.fold(0, state, nil); err != nil {
+		if err := p.apply(0, state, nil); err != nil {
 			return nil, err
 		}
 	case errors.Is(err, journal.ErrNoCheckpoint):
@@ -60,7 +60,7 @@ func foldPeople(j *journal.Journal, doubt string) (*people, error) {
 		}
 		switch {
 		case err == nil:
-			if err := p.fold(i, data, holes); err != nil {
+			if err := p.apply(i, data, holes); err != nil {
 				return nil, err
 			}
 		case errors.As(err, &fault) || errors.Is(err, journal.ErrGone):
@@ -81,8 +81,8 @@ func foldPeople(j *journal.Journal, doubt string) (*people, error) {
 
 func (p *people) lose(what string) { p.hurt, p.lost = true, append(p.lost, what) }
 
-// fold applies the facts of a batch, up to the first that is damaged.
-func (p *people) fold(index storage.Index, data []byte, holes []journal.Hole) error {
+// apply applies the facts of a batch, up to the first that is damaged.
+func (p *people) apply(index storage.Index, data []byte, holes []journal.Hole) error {
 	if len(holes) > 0 {
 		p.lose(fmt.Sprintf("the changes in batch %d from byte %d of %d on", index, holes[0].From, len(data)))
 		p.takeSome(data[:holes[0].From])

@@ -95,12 +95,13 @@ func (d *diagnosis) prescribe() (journal.Mend, error) {
 		if err != nil {
 			return m, err
 		}
-		v.Freeze(at)
-		for v.Save(1 << 16) {
+		v.BeginCheckpoint(at)
+		for v.SaveCheckpoint(1 << 16) {
 		}
-		m.Checkpoints = append(m.Checkpoints, journal.State{Log: p.log, At: at, Bytes: slices.Concat(v.Saved()...)})
+		m.Checkpoints = append(m.Checkpoints,
+			journal.State{Log: p.log, At: at, Bytes: slices.Concat(v.EndCheckpoint()...)})
 		m.Pages = append(m.Pages, pages.batches...)
-		v.Stored(true)
+		v.CheckpointStored(true)
 		v.Mark(spans)
 		for v.MarkSome(1 << 16) {
 		}

@@ -20,16 +20,16 @@ type patient struct {
 	hurt    bool   // its state has to be made anew
 }
 
-// foldVHost folds a virtual host as far as it can be, and reads all that it refers to. Doubt says what may have been
-// lost at the end of its log, "" if nothing.
-func foldVHost(j *journal.Journal, name string, log storage.LogID, doubt string) (*patient, error) {
+// replayVHost replays the log of a virtual host as far as possible, and reads all that it refers
+// to. Doubt says what may have been lost at the end of its log, "" if nothing.
+func replayVHost(j *journal.Journal, name string, log storage.LogID, doubt string) (*patient, error) {
 	r := &records{j: j}
 	p := &patient{name: name, log: log, salvage: vhost.NewSalvage(name, log, r.read)}
-	from, err := p.foldCheckpoint(j)
+	from, err := p.applyCheckpoint(j)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.foldBatches(j, from); err != nil {
+	if err := p.applyBatches(j, from); err != nil {
 		return nil, err
 	}
 	for _, l := range j.Logs() {
@@ -58,9 +58,9 @@ func foldVHost(j *journal.Journal, name string, log storage.LogID, doubt string)
 
 func (p *patient) stop(why string) { p.stops = cmp.Or(p.stops, why) }
 
-// foldCheckpoint folds the newest checkpoint, and tells with which batch the log goes on. One that is damaged is not
+// applyCheckpoint applies the newest checkpoint, and tells with which batch the log goes on. One that is damaged is not
 // needed if all of the log is there.
-func (p *patient) foldCheckpoint(j *journal.Journal) (from storage.Index, err error) {
+func (p *patient) applyCheckpoint(j *journal.Journal) (from storage.Index, err error) {
 	at, state, err := j.LoadCheckpoint(p.log)
 	switch {
 	case errors.Is(err, journal.ErrNoCheckpoint):
@@ -87,8 +87,8 @@ func (p *patient) foldCheckpoint(j *journal.Journal) (from storage.Index, err er
 	return at + 1, p.salvage.Checkpoint(at, state, false)
 }
 
-// foldBatches folds the batches of the log from one on.
-func (p *patient) foldBatches(j *journal.Journal, from storage.Index) error {
+// applyBatches applies the batches of the log from one on.
+func (p *patient) applyBatches(j *journal.Journal, from storage.Index) error {
 	missing, why := storage.Index(0), ""
 	tell := func(next storage.Index) {
 		if missing > 0 {

@@ -85,7 +85,7 @@ func (w *world) stepOf(s vhost.Stamp, c *vhost.Command, x expectation) *step {
 	}
 }
 
-// audit looks at what a command, or one more portion of it, has led to, and folds it.
+// audit looks at what a command, or one more portion of it, has led to, and applies it to the ledger.
 func (w *world) audit(st *step) {
 	facts, effects := w.out.Facts[w.looked.facts:], w.out.Effects[w.looked.effects:]
 	w.looked.facts, w.looked.effects = len(w.out.Facts), len(w.out.Effects)
@@ -138,7 +138,7 @@ func (w *world) audited(st *step) {
 	w.checkState()
 }
 
-// fact checks and folds one.
+// fact checks a fact and applies it.
 func (w *world) fact(st *step, f *fact.Fact) {
 	w.result.Facts[f.Kind]++
 	switch f.Kind {

@@ -11,9 +11,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// frozen is a state on its way into a checkpoint, and the room that is given back behind it. While it is on its way,
-// the machine goes on.
-type frozen struct {
+// A checkpoint is a state on its way into a checkpoint, and the room that is given back behind it.
+// While it is on its way, the machine goes on.
+type checkpoint struct {
 	at         storage.Index
 	projection []byte // of the machine at that moment; nil: nobody looks
 	use        vhost.Use
@@ -28,18 +28,19 @@ type frozen struct {
 	victims    int  // when it began: what turns out to be live may leave fewer
 }
 
-// checkpoint does one of its steps: freeze, save a portion, store, reclaim, mark a portion, copy a portion, adopt.
-func (w *world) checkpoint() {
+// advanceCheckpoint does one of its steps: begin, save a portion, store, reclaim, mark a portion,
+// copy a portion, adopt.
+func (w *world) advanceCheckpoint() {
 	j := w.journal
-	var next func(z *frozen) error
-	switch z := w.frozen; {
+	var next func(z *checkpoint) error
+	switch z := w.checkpoint; {
 	case z == nil:
-		if fault := unwound(w.freeze); fault != nil {
+		if fault := unwound(w.beginCheckpoint); fault != nil {
 			w.readFailed(fault)
 		}
 		return
 	case z.state == nil:
-		next = w.save
+		next = w.saveCheckpoint
 	case !z.stored:
 		next = w.store
 	case !z.reclaimed:
@@ -54,7 +55,7 @@ func (w *world) checkpoint() {
 		next = w.adopt
 	}
 	var err error
-	if fault := unwound(func() { err = next(w.frozen) }); fault != nil {
+	if fault := unwound(func() { err = next(w.checkpoint) }); fault != nil {
 		w.readFailed(fault)
 		return
 	}
@@ -67,8 +68,8 @@ func (w *world) checkpoint() {
 func (w *world) keepHouse() {
 	recoveries := w.result.Recoveries
 	for n := w.dice.IntN(6); n >= 0 && w.violation == nil && w.result.Recoveries == recoveries; n-- {
-		w.checkpoint()
-		if z := w.frozen; z != nil && z.copied && w.Chance(2) {
+		w.advanceCheckpoint()
+		if z := w.checkpoint; z != nil && z.copied && w.Chance(2) {
 			return // messages may end before the rest goes
 		}
 	}
@@ -76,14 +77,14 @@ func (w *world) keepHouse() {
 
 // forsake forgets the checkpoint in the making: its machine is gone.
 func (w *world) forsake() {
-	if z := w.frozen; z != nil && z.rewriting != nil && z.journal == w.journal {
+	if z := w.checkpoint; z != nil && z.rewriting != nil && z.journal == w.journal {
 		w.journal.Abandon(z.rewriting)
 	}
-	w.frozen = nil
+	w.checkpoint = nil
 }
 
-// freeze begins a checkpoint of the state between two batches.
-func (w *world) freeze() {
+// beginCheckpoint begins a checkpoint of the state between two batches.
+func (w *world) beginCheckpoint() {
 	recoveries := w.result.Recoveries
 	w.finish()
 	if w.violation != nil || w.result.Recoveries != recoveries {
@@ -92,21 +93,21 @@ func (w *world) freeze() {
 	if w.vhost.Ruling() && !w.Chance(8) { // the engine waits, but not for ever
 		return
 	}
-	z := &frozen{at: w.next - 1}
+	z := &checkpoint{at: w.next - 1}
 	if w.Chance(3) { // it is looked at
 		w.look(func() { z.projection = w.vhost.Projection() })
 	}
-	w.vhost.Freeze(z.at)
+	w.vhost.BeginCheckpoint(z.at)
 	z.use = w.vhost.Use()
-	w.frozen = z
+	w.checkpoint = z
 }
 
-// save saves a portion of the state; the machine has gone on since the last one.
-func (w *world) save(z *frozen) error {
-	if w.vhost.Save(1 + w.dice.IntN(4)) {
+// saveCheckpoint saves a portion of the state; the machine has gone on since the last one.
+func (w *world) saveCheckpoint(z *checkpoint) error {
+	if w.vhost.SaveCheckpoint(1 + w.dice.IntN(4)) {
 		return nil
 	}
-	z.state = w.vhost.Saved()
+	z.state = w.vhost.EndCheckpoint()
 	w.pages.flush()
 	w.vhost.UsePages(&z.use, w.pages.next)
 	if z.projection != nil {
@@ -116,10 +117,10 @@ func (w *world) save(z *frozen) error {
 }
 
 // checkSaved makes sure that a checkpoint leads to the state that it was begun in.
-func (w *world) checkSaved(z *frozen) {
+func (w *world) checkSaved(z *checkpoint) {
 	v := vhost.New(vhostName, logID, w, &spare{node: &w.pages})
-	if err := v.Fold(0, slices.Concat(z.state...)); err != nil {
-		w.violate(Replay, "a checkpoint does not fold: %v", err)
+	if err := v.ApplyCheckpoint(slices.Concat(z.state...)); err != nil {
+		w.violate(Replay, "a checkpoint cannot be applied: %v", err)
 		return
 	}
 	if !bytes.Equal(v.Projection(), z.projection) {
@@ -128,37 +129,37 @@ func (w *world) checkSaved(z *frozen) {
 }
 
 // store makes the checkpoint count: the pages that it names, and the batches that it covers, are safe before.
-func (w *world) store(z *frozen) error {
-	if !w.settle() || w.frozen != z {
+func (w *world) store(z *checkpoint) error {
+	if !w.settle() || w.checkpoint != z {
 		return nil
 	}
-	if w.markSafe(); w.frozen != z {
+	if w.markSafe(); w.checkpoint != z {
 		return nil
 	}
 	err := w.house(func(j *journal.Journal) error { return j.Checkpoint(logID, z.at, z.state...) })
 	switch {
-	case w.frozen != z: // the broker was opened again meanwhile
+	case w.checkpoint != z: // the broker was opened again meanwhile
 		return nil
 	case err == nil:
 		z.stored = true
-		w.vhost.Stored(true)
+		w.vhost.CheckpointStored(true)
 		return w.neighbor.checkpoint(w)
 	case w.Chance(2): // it is given up; else it is tried again
-		w.vhost.Stored(false)
-		w.frozen = nil
+		w.vhost.CheckpointStored(false)
+		w.checkpoint = nil
 	}
 	return err
 }
 
 // reclaim gives back the segments of which nothing is needed.
-func (w *world) reclaim(z *frozen) error {
+func (w *world) reclaim(z *checkpoint) error {
 	var n int
 	err := w.house(func(j *journal.Journal) (err error) {
 		n, err = j.Reclaim(z.live)
 		return err
 	})
 	w.result.Reclaimed += n
-	if w.frozen != z {
+	if w.checkpoint != z {
 		return nil
 	}
 	if z.reclaimed = true; n > 0 {
@@ -168,7 +169,7 @@ func (w *world) reclaim(z *frozen) error {
 }
 
 // live tells how many bytes of some batches are referred to. Of the neighbor's, its checkpoint has all.
-func (z *frozen) live(log storage.LogID, first, last storage.Index) int64 {
+func (z *checkpoint) live(log storage.LogID, first, last storage.Index) int64 {
 	if log.Owner() != logID {
 		return 0
 	}
@@ -176,9 +177,9 @@ func (z *frozen) live(log storage.LogID, first, last storage.Index) int64 {
 }
 
 // sparse begins to gather what is live in sparse segments in a new one; without any, the checkpoint is done.
-func (w *world) sparse(z *frozen) error {
+func (w *world) sparse(z *checkpoint) error {
 	if w.Chance(2) { // what ends now may be lost again
-		if w.work(); w.frozen != z {
+		if w.work(); w.checkpoint != z {
 			return nil
 		}
 	}
@@ -194,14 +195,14 @@ func (w *world) sparse(z *frozen) error {
 		rewriting, err = j.Sparse(z.live, share)
 		return err
 	})
-	if w.frozen != z {
+	if w.checkpoint != z {
 		if rewriting != nil && w.journal == j {
 			j.Abandon(rewriting)
 		}
 		return nil
 	}
 	if rewriting == nil {
-		w.frozen = nil
+		w.checkpoint = nil
 		return err
 	}
 	z.journal, z.rewriting, z.took, z.victims = j, rewriting, took, rewriting.Victims()
@@ -214,7 +215,7 @@ func (w *world) sparse(z *frozen) error {
 }
 
 // mark finds a portion of what is live there.
-func (w *world) mark(z *frozen) error {
+func (w *world) mark(z *checkpoint) error {
 	if w.vhost.MarkSome(1 + w.dice.IntN(8)) {
 		return nil
 	}
@@ -224,7 +225,7 @@ func (w *world) mark(z *frozen) error {
 }
 
 // copy copies a portion of it. A victim that is damaged is left alone.
-func (w *world) copy(z *frozen) error {
+func (w *world) copy(z *checkpoint) error {
 	done, err := z.rewriting.Step(1 + w.dice.IntN(8<<(4*w.dice.IntN(5))))
 	switch {
 	case err == nil:
@@ -234,14 +235,14 @@ func (w *world) copy(z *frozen) error {
 		return nil
 	default:
 		w.journal.Abandon(z.rewriting)
-		w.frozen = nil
+		w.checkpoint = nil
 	}
 	return err
 }
 
 // adopt puts the new segment in the place of the sparse ones, once all is safe that has ended meanwhile.
-func (w *world) adopt(z *frozen) error {
-	if !w.settle() || w.frozen != z {
+func (w *world) adopt(z *checkpoint) error {
+	if !w.settle() || w.checkpoint != z {
 		return nil
 	}
 	var n int
@@ -249,13 +250,13 @@ func (w *world) adopt(z *frozen) error {
 		n, err = j.Adopt(z.rewriting)
 		return err
 	})
-	if w.frozen != z {
+	if w.checkpoint != z {
 		return nil
 	}
 	if errors.Is(err, journal.ErrNoSpace) { // it is tried again
 		return err
 	}
-	w.frozen = nil
+	w.checkpoint = nil
 	if err == nil {
 		if z.took && n == 1 && z.victims == 1 && w.harm == nil {
 			w.violate(Drains, "on a full disk a rewriting took a segment, and gave one back")

@@ -192,7 +192,7 @@ func (w *world) load() {
 		v.BoundSteps(w.o.Portions)
 	}
 	var err error
-	if fault := unwound(func() { err = w.fold(v) }); fault != nil {
+	if fault := unwound(func() { err = w.replay(v) }); fault != nil {
 		err = fault
 	}
 	if err != nil {
@@ -264,17 +264,17 @@ func (w *world) reload(err error) {
 	}
 }
 
-// fold loads the checkpoint and what came after it.
-func (w *world) fold(v *vhost.VHost) error {
+// replay loads the checkpoint and what came after it.
+func (w *world) replay(v *vhost.VHost) error {
 	at, state, err := w.journal.LoadCheckpoint(logID)
 	switch {
 	case errors.Is(err, journal.ErrNoCheckpoint):
 	case err != nil:
 		return err
 	default:
-		if err := v.Fold(0, state); err != nil {
+		if err := v.ApplyCheckpoint(state); err != nil {
 			return fmt.Errorf("checkpoint at %d: %w", at, err)
 		}
 	}
-	return w.journal.Replay(logID, v.Fold)
+	return w.journal.Replay(logID, v.ApplyBatch)
 }

@@ -8,10 +8,10 @@
 //	                     ├─pages, batches─▶ journal ─▶ disk (vfs.Mem behind vfs.Faulty)
 //	                     └─effects whose batch is safe─▶ clients
 //
-// The ledger (package ledger) is the slow and obvious version of what queues hold, folded from the facts by a handful
+// The ledger (package ledger) is the slow and obvious version of what queues hold, applied from the facts by a handful
 // of lines of its own. One follows the live machine; another follows what the log says is safe. After each crash,
 // failed sync and clean stop the machine that was opened again must hold what the second one holds, and what a
-// machine holds that has folded all that is safe since the beginning.
+// machine holds that has applied all that is safe since the beginning.
 //
 // The machine has room for little: what it does not use goes to pages. House is kept a portion at a time, with traffic,
 // crashes and failures between the portions and in the middle of them (beside.go). The disk loses power at any call,

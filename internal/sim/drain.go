@@ -136,8 +136,8 @@ func (w *world) take() {
 
 // keepAllHouse takes a checkpoint, and gives back what it lets go.
 func (w *world) keepAllHouse(alive func() bool) {
-	for n := 0; alive() && (n == 0 || w.frozen != nil) && n < 1000; n++ {
-		w.checkpoint()
+	for n := 0; alive() && (n == 0 || w.checkpoint != nil) && n < 1000; n++ {
+		w.advanceCheckpoint()
 	}
 }
 

@@ -56,7 +56,7 @@ func (w *world) withheld(st *step, e *ledger.Entry, f *fact.Fact) {
 	w.holds(e, f, deaths)
 }
 
-// holds folds that a letter is held.
+// holds notes that a dead letter is held.
 func (w *world) holds(e *ledger.Entry, f *fact.Fact, deaths []ledger.Death) {
 	w.result.Held[f.Cause]++
 	w.lately.now++

@@ -77,7 +77,7 @@ func TestThreeHops(t *testing.T) {
 		"before":      func(j *journey) { j.finish(); j.powerCut() },
 		"written":     func(j *journey) { j.finish(); j.write(); j.powerCut() },
 		"safe":        func(j *journey) { j.settle(); j.powerCut() },
-		"checkpoint":  func(j *journey) { j.checkpoint(); j.checkpoint(); j.powerCut() },
+		"checkpoint":  func(j *journey) { j.advanceCheckpoint(); j.advanceCheckpoint(); j.powerCut() },
 		"sync fails":  func(j *journey) { j.fail(FaultOnce, target{}, j.faulty.Calls()+1); j.settle() },
 		"first call":  func(j *journey) { j.fail(FaultPower, target{}, j.faulty.Calls()+1); j.settle() },
 		"second call": func(j *journey) { j.fail(FaultPower, target{}, j.faulty.Calls()+2); j.settle() },

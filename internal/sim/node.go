@@ -144,7 +144,7 @@ func (w *world) finish() {
 		w.sealed[index] = sealed{data, w.tallies}
 		w.tallies = nil
 		w.hash.Write(data)
-		w.foldTwin(index)
+		w.applyToTwin(index)
 	}
 	for i := range w.out.Effects {
 		w.emit(&w.out.Effects[i])

@@ -19,14 +19,14 @@ import (
 // what a life takes, and what differs once differs for good. It is compared before each recovery, too.
 const lookEvery = 48
 
-// foldTwin lets the machine that only folds batches follow.
-func (w *world) foldTwin(index storage.Index) {
-	if err := w.twin.Fold(index, w.sealed[index].data); err != nil {
-		w.violate(Replay, "batch %d does not fold: %v", index, err)
+// applyToTwin lets the machine that only applies batches follow.
+func (w *world) applyToTwin(index storage.Index) {
+	if err := w.twin.ApplyBatch(index, w.sealed[index].data); err != nil {
+		w.violate(Replay, "batch %d cannot be applied: %v", index, err)
 	}
 }
 
-// checkTwin compares the live machine, between two batches, with the one that only folds batches: nothing durable has
+// checkTwin compares the live machine, between two batches, with the one that only applies batches: nothing durable has
 // changed beside the log.
 func (w *world) checkTwin() {
 	if w.twinAhead {
@@ -100,8 +100,8 @@ func (w *world) compare(end storage.Index) error {
 	w.live = w.base.Clone()
 	w.twin = vhost.New(vhostName, logID, w, &spare{})
 	w.look(func() {
-		if err := w.twin.Fold(0, w.vhost.Contents()); err != nil {
-			w.violate(Replay, "what the machine holds does not fold: %v", err)
+		if err := w.twin.ApplyCheckpoint(w.vhost.Contents()); err != nil {
+			w.violate(Replay, "what the machine holds cannot be applied: %v", err)
 		}
 	})
 	w.twinAhead = w.vhost.Ruling()

@@ -27,14 +27,14 @@ func (w *world) entryOf(f *fact.Fact, index storage.Index, durable bool) *ledger
 	return e
 }
 
-// advanceBase folds what has become safe into the base.
+// advanceBase applies what has become safe into the base.
 func (w *world) advanceBase(to storage.Index) {
 	for w.baseAt < to {
 		delete(w.sealed, w.baseAt)
 		w.baseAt++
 		batch := w.sealed[w.baseAt]
-		if err := w.past.Fold(w.baseAt, batch.data); err != nil {
-			w.violate(Replay, "batch %d does not fold: %v", w.baseAt, err)
+		if err := w.past.ApplyBatch(w.baseAt, batch.data); err != nil {
+			w.violate(Replay, "batch %d cannot be applied: %v", w.baseAt, err)
 			return
 		}
 		facts, err := fact.All(logID, w.baseAt, batch.data)

@@ -105,9 +105,9 @@ type world struct {
 	journal    *journal.Journal // nil between a crash and the next opening
 	opened     uint64           // times
 	vhost      *vhost.VHost
-	twin       *vhost.VHost // folds what the log gets, and nothing else
+	twin       *vhost.VHost // applies what the log gets, and nothing else
 	twinAhead  bool         // it has policies in force that the machine has on some queues alone: see recovery.go
-	past       *vhost.VHost // folds what is recorded as safe, and nothing else, from the first batch on: up to baseAt
+	past       *vhost.VHost // applies what is recorded as safe, and nothing else, from the first batch on: up to baseAt
 	out        vhost.Outcome
 	looked     struct{ facts, effects int } // of out
 	clock      int64                        // ns since the Unix epoch, of the vhost
@@ -122,7 +122,7 @@ type world struct {
 	recent     map[storage.Index][]byte     // batches that are still in memory
 	pages      pages
 	torn       bool         // a step of the machine was cut short by a failed read: it is not to be looked at any more
-	frozen     *frozen      // a checkpoint in the making
+	checkpoint *checkpoint  // a checkpoint in the making
 	keeping    bool         // house is being kept
 	besides    bool         // and something is done beside that
 	unfinished bool         // a command is, and nothing is done beside it

@@ -13,7 +13,7 @@ const Volatile LogID = 0
 // pagesBit tells the log of a vhost's pages from the vhost's own.
 const pagesBit LogID = 1 << 31
 
-// Pages is the log that holds the pages of l, which no one folds: what counts in it is what the owner names.
+// Pages is the log that holds the pages of l, which is never replayed: what counts in it is what the owner names.
 // That of Volatile is spilled to files that a restart discards. Source: ours, decision 11.
 func (l LogID) Pages() LogID { return l | pagesBit }
 

@@ -6,7 +6,7 @@
 //   - Everything is deterministic: results come in binding order or sorted by name, never in the order of a map. Two
 //     topologies that were told the same, in the same order, answer the same; so does one rebuilt from Exchanges
 //     and Bindings of another.
-//   - Changes fold without failing: what a change needs to be valid is asked before (CheckExchange, CheckBinding,
+//   - Changes cannot fail: what a change needs to be valid is asked before (CheckExchange, CheckBinding,
 //     Exchange, Queue, HasBindingsFrom), and a change that does not apply changes nothing.
 //   - Route allocates nothing in the steady state, unless it must look into headers or properties.
 //   - Chance comes from outside, with the message: equal entropy, equal choice.

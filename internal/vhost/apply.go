@@ -11,7 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// Apply folds one fact made earlier or elsewhere. It decides nothing; a page that it cannot read unwinds. It consults
+// Apply applies one fact made earlier or elsewhere. It decides nothing; a page that it cannot read unwinds. It consults
 // nothing but v and f. A fact about what is no longer there is void.
 func (v *VHost) Apply(f fact.Fact) { v.apply(&f) }
 
@@ -79,7 +79,7 @@ func (v *VHost) apply(f *fact.Fact) {
 	case fact.Resumed:
 		v.eachIn(f, v.resumed)
 	case fact.Held:
-		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { v.foldHeld(q, s, e, f) })
+		v.eachIn(f, func(q *queueState, s queue.Seq, e *queue.Entry) { v.applyHeld(q, s, e, f) })
 	case fact.Kept:
 		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) {
 			q.messages.Change(s).ExpireAt = 0
@@ -97,7 +97,7 @@ func (v *VHost) apply(f *fact.Fact) {
 	case fact.Paged:
 		v.paged(f)
 	case fact.PendingFree:
-		v.foldPendingFree(f)
+		v.applyPendingFree(f)
 	case fact.HeldNoted:
 		if q := v.queueOf(f.Queue); q != nil {
 			v.noteHeld(q, f.Seq, f.Cause, f.Took, true)
@@ -105,7 +105,7 @@ func (v *VHost) apply(f *fact.Fact) {
 	case fact.Deferred:
 		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) { v.deferred(q, s, f.At) })
 	case fact.Cancellations:
-		v.foldCancellations(f)
+		v.applyCancellations(f)
 	case fact.Keyed:
 		if q := v.queues[f.Queue]; q != nil && q.schedule != nil {
 			q.schedule.keys.set(f.N, f.Seq)

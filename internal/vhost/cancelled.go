@@ -27,7 +27,7 @@ const (
 	doubtsMax = 65536
 )
 
-// schedule is what a queue has that is one: what it remembers of messages that did not fire. It is folded state.
+// schedule is what a queue has that is one: what it remembers of messages that did not fire. It changes only by facts.
 type schedule struct {
 	cancelled map[queue.Seq]bool
 	order     []queue.Seq     // of them, oldest cancellation first
@@ -115,8 +115,8 @@ func (x *schedule) remembers() bool {
 	return x.below > 0 || len(x.order)+len(x.doubts)+len(x.keys.order) > 0
 }
 
-// foldCancellations folds what save made.
-func (v *VHost) foldCancellations(f *fact.Fact) {
+// applyCancellations applies the bytes that save has made.
+func (v *VHost) applyCancellations(f *fact.Fact) {
 	q := v.queues[f.Queue]
 	if q == nil || q.schedule == nil {
 		return
@@ -135,7 +135,7 @@ func (v *VHost) foldCancellations(f *fact.Fact) {
 	q.schedule.below = f.Seq
 }
 
-// deferred folds a new instant for what waits.
+// deferred applies a new instant for what waits.
 func (v *VHost) deferred(q *queueState, s queue.Seq, at deadline.Instant) {
 	if e := q.messages.Entry(s); e.State == queue.Waiting {
 		side := q.messages.Side(s)

@@ -11,26 +11,27 @@ import (
 )
 
 // A checkpoint is the durable state of one moment as a list of facts, of which those about messages name pages. It is
-// saved in portions while the vhost goes on: what changes is saved first. Source: ours, decision 12.
+// saved in portions between the steps of the vhost: what changes is saved first. Source: ours, decision 12.
 type checkpoint struct {
-	txs     []byte // staged transactions, orphans
-	begin   pieces // what was declared and set, as far as defined has come
-	rest    pieces
-	queues  []*queue.Messages // to be visited
-	defined *definitions
-	graves  []queue.PendingFree
-	letters []letterAt                   // held at that moment, transient ones too
-	was     map[letterAt]heldLetter      // what has changed since of those
-	deleted map[fact.QueueID]*queueState // queues with held letters that were deleted since
-	saving  *queue.Saving
-	books   fact.Books
-	use     []storage.UseRange
-	newest  storage.Index
+	txs         []byte // staged transactions, orphans
+	begin       pieces // what was declared and set, as far as defined has come
+	rest        pieces
+	queues      []*queue.Messages // to be visited
+	defined     *definitions
+	pendingFree []queue.PendingFree
+	held        []letterAt                   // dead letters held at that moment, transient ones too
+	was         map[letterAt]heldLetter      // what has changed since of those
+	deleted     map[fact.QueueID]*queueState // queues with held dead letters that were deleted since
+	saving      *queue.Checkpoint
+	books       fact.Books
+	use         []storage.UseRange
+	newest      storage.Index
 }
 
-// FreezeLater reports whether Freeze should wait a little: there are chunks that were taken off in whole of which a
-// restart would not know what they hold, or what is left of deleted queues. It looks through up to n of them.
-func (v *VHost) FreezeLater(n int) (later bool) {
+// PrepareCheckpoint frees up to n chunks that a checkpoint could not save: those that were removed
+// as a whole and of which a restart would not know what they hold, and what is left of deleted
+// queues. It reports whether there are more.
+func (v *VHost) PrepareCheckpoint(n int) (later bool) {
 	kept := v.pendingFree[:0]
 	for i, g := range v.pendingFree {
 		if n == 0 {
@@ -50,15 +51,16 @@ func (v *VHost) FreezeLater(n int) (later bool) {
 	return v.freeDeleted(n) || later
 }
 
-// Freeze begins a checkpoint of the durable state as it is now: all batches so far, the open batch included.
-// No other checkpoint may be under way, nor one that Stored was not called for. While v is Ruling it is better to wait:
-// afterwards the change applies to all queues, and no fact has to say so.
-func (v *VHost) Freeze(newest storage.Index) {
+// BeginCheckpoint begins a checkpoint of the durable state as it is now: all batches so far, the open batch included.
+// SaveCheckpoint saves it in portions, EndCheckpoint returns it, CheckpointStored says what became of it; then the next
+// one may begin. While v is Ruling it is better to wait: afterwards the change applies to all queues, and no fact has
+// to say so.
+func (v *VHost) BeginCheckpoint(newest storage.Index) {
 	v.endRuling()
-	for v.FreezeLater(math.MaxInt) {
+	for v.PrepareCheckpoint(math.MaxInt) {
 	}
-	c := &checkpoint{books: v.durable, use: v.use.Ranges(), newest: newest, graves: slices.Clone(v.pendingFree)}
-	c.letters, c.was, c.deleted = v.holding.all(), map[letterAt]heldLetter{}, map[fact.QueueID]*queueState{}
+	c := &checkpoint{books: v.durable, use: v.use.Ranges(), newest: newest, pendingFree: slices.Clone(v.pendingFree)}
+	c.held, c.was, c.deleted = v.holding.all(), map[letterAt]heldLetter{}, map[fact.QueueID]*queueState{}
 	c.txs = v.appendOrphans(v.appendTxs(nil))
 	c.begin.last = v.appendJobs(binary.AppendUvarint([]byte{fact.FormatVersion}, uint64(v.logged)))
 	c.defined = v.newDefinitions()
@@ -66,7 +68,9 @@ func (v *VHost) Freeze(newest storage.Index) {
 		c.queues = append(c.queues, q.messages)
 	}
 	v.saving = c
-	c.saving = v.pool.Freeze(func(m *queue.Messages) { v.saveQueue(c, m) }, func(m *queue.Messages, first queue.Seq, saved []byte) {
+	c.saving = v.pool.BeginCheckpoint(func(m *queue.Messages) {
+		v.saveQueue(c, m)
+	}, func(m *queue.Messages, first queue.Seq, saved []byte) {
 		c.rest.add(&fact.Fact{Kind: fact.Paged, Queue: fact.QueueID(m.ID()), Seq: first, Bytes: saved})
 	})
 }
@@ -79,7 +83,7 @@ func (v *VHost) saveQueue(c *checkpoint, m *queue.Messages) {
 	})
 }
 
-// heldChanges saves what is known of a held letter before that changes.
+// heldChanges saves what is known of a held dead letter before that changes.
 func (v *VHost) heldChanges(q *queueState, s queue.Seq) {
 	if c := v.saving; c != nil {
 		at := letterAt{q.id, s}
@@ -89,11 +93,11 @@ func (v *VHost) heldChanges(q *queueState, s queue.Seq) {
 	}
 }
 
-// saveLetters saves what is known of some held letters and chunks pending free, and returns what is left of n.
-func (v *VHost) saveLetters(c *checkpoint, n int) int {
-	for ; n > 0 && len(c.letters) > 0; n-- {
-		at := c.letters[0]
-		c.letters = c.letters[1:]
+// saveHeld saves what is known of some held dead letters and chunks pending free, and returns what is left of n.
+func (v *VHost) saveHeld(c *checkpoint, n int) int {
+	for ; n > 0 && len(c.held) > 0; n-- {
+		at := c.held[0]
+		c.held = c.held[1:]
 		x, changed := c.was[at]
 		q := v.queues[at.queue]
 		if q == nil {
@@ -106,11 +110,11 @@ func (v *VHost) saveLetters(c *checkpoint, n int) int {
 			c.rest.add(&fact.Fact{Kind: fact.HeldNoted, Queue: at.queue, Seq: at.seq, Cause: x.cause, Took: x.took})
 		}
 	}
-	for ; n > 0 && len(c.graves) > 0; n-- {
-		if saved, ok := c.graves[0].Save(nil); ok {
+	for ; n > 0 && len(c.pendingFree) > 0; n-- {
+		if saved, ok := c.pendingFree[0].Save(nil); ok {
 			c.rest.add(&fact.Fact{Kind: fact.PendingFree, Bytes: saved})
 		}
-		c.graves = c.graves[1:]
+		c.pendingFree = c.pendingFree[1:]
 	}
 	return n
 }
@@ -122,14 +126,14 @@ func (v *VHost) beforeChange(k fact.Kind) {
 	}
 }
 
-// Save does a portion of the checkpoint in the making, about n small things, and reports whether there is more.
-func (v *VHost) Save(n int) (more bool) {
+// SaveCheckpoint saves a portion of the running checkpoint, about n small things, and reports whether there is more.
+func (v *VHost) SaveCheckpoint(n int) (more bool) {
 	c := v.saving
 	if !c.defined.done {
 		c.defined.append(&c.begin, n)
 		return true
 	}
-	n = v.saveLetters(c, n)
+	n = v.saveHeld(c, n)
 	for ; n > 0 && len(c.queues) > 0; n-- {
 		c.saving.Queue(c.queues[0])
 		c.queues = c.queues[1:]
@@ -137,25 +141,25 @@ func (v *VHost) Save(n int) (more bool) {
 	return n <= 0 || c.saving.Some(n)
 }
 
-// Saved ends the checkpoint and returns it, in pieces: Fold of them together with index 0 leads to the state of the
-// moment of Freeze. It counts once it is durable, and the pages are that it names.
-func (v *VHost) Saved() [][]byte {
+// EndCheckpoint ends the running checkpoint and returns it, in pieces. ApplyCheckpoint of them together leads to the
+// state at BeginCheckpoint. It counts once it and the pages that it names are durable.
+func (v *VHost) EndCheckpoint() [][]byte {
 	c := v.saving
 	end := fact.Append(c.txs, &fact.Fact{Kind: fact.Counted, Books: &c.books}, 0)
 	end = fact.Append(end, &fact.Fact{Kind: fact.Used, Use: c.use, Index: c.newest}, 0)
 	c.saving.End()
-	v.saving, v.storing = nil, c.saving
+	v.saving, v.unstored = nil, c.saving
 	return append(append(c.begin.all(), c.rest.all()...), end)
 }
 
-// Stored tells whether the checkpoint that Saved has returned counts now, or never will.
-func (v *VHost) Stored(ok bool) {
-	v.storing.Stored(ok)
-	v.storing = nil
+// CheckpointStored takes note that the checkpoint that EndCheckpoint has returned counts now, or never will.
+func (v *VHost) CheckpointStored(ok bool) {
+	v.unstored.Stored(ok)
+	v.unstored = nil
 }
 
-// Saving reports whether a checkpoint is in the making, or not told of yet.
-func (v *VHost) Saving() bool { return v.saving != nil || v.storing != nil }
+// InCheckpoint reports whether a checkpoint has begun for which CheckpointStored was not called yet.
+func (v *VHost) InCheckpoint() bool { return v.saving != nil || v.unstored != nil }
 
 // Use is what of a vhost's log, and of its log of pages, is referred to.
 type Use struct {

@@ -122,7 +122,7 @@ const (
 
 	// Tick lets time pass: what is due at Stamp.Now happens, up to tickMax deadlines.
 	Tick
-	// Recovered is the first command after a log was folded: what a crash left with consumers is ready.
+	// Recovered is the first command after a log was applied: what a crash left with consumers is ready.
 	Recovered
 )
 

@@ -91,10 +91,10 @@ func TestWhatIsADeadLetter(t *testing.T) {
 		t.Errorf("%d messages: %q", len(live), live)
 	}
 	v := sc.world.v
-	v.Freeze(sc.world.next() - 1)
-	for v.Save(1) {
+	v.BeginCheckpoint(sc.world.next() - 1)
+	for v.SaveCheckpoint(1) {
 	}
-	for name, checkpoint := range map[string][]byte{"the log": nil, "a checkpoint": slices.Concat(v.Saved()...)} {
+	for name, checkpoint := range map[string][]byte{"the log": nil, "a checkpoint": slices.Concat(v.EndCheckpoint()...)} {
 		if err := sc.world.restart(checkpoint); err != nil {
 			t.Fatal(err)
 		}

@@ -10,12 +10,12 @@
 //	                    │       └──durable ones, as bytes──▶ the log
 //	                    └─────▶ effects, each with the index it depends on
 //
-// Step decides once, and folds each fact as it is emitted. A restart, or a follower, only folds what the log
+// Step decides once, and applies each fact as it is emitted. A restart, or a follower, only applies what the log
 // holds: no decision is ever made twice. What decides is a method of step, which has the stamp and collects the
-// outcome; what folds is a method of VHost, and has neither.
+// outcome; what applies facts is a method of VHost, and has neither.
 //
-// Three classes of state live here. Durable state changes only by folding logged facts. Volatile state
-// (transient queues and exchanges, transient messages) is folded from the same facts, which are not logged.
+// Three classes of state live here. Durable state changes only by applying logged facts. Volatile state
+// (transient queues and exchanges, transient messages) follows from the same facts, which are not logged.
 // Connected state (channels, consumers, credit) is never a fact; handing a message over leaves a lazy one.
 //
 // Invariants, which the simulation checks after every step:
@@ -25,5 +25,5 @@
 //   - no effect that reveals a durable fact has an After before that fact's batch;
 //   - nobody is handed more than their prefetch, nothing after its expiry, nothing early.
 //
-// A VHost has one owner at a time and starts no goroutine. Begin reading at Step and Fold.
+// A VHost has one owner at a time and starts no goroutine. Begin reading at Step and ApplyBatch.
 package vhost

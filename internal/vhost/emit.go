@@ -9,7 +9,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// emit makes f true: it is folded, and encoded if it is durable. Every change of folded state in a step
+// emit makes f true: it is applied, and encoded if it is durable. Every change of the state in a step
 // passes here, or through one of the two short cuts below it for the hot path.
 func (s *step) emit(f *fact.Fact) {
 	s.work += workOfFact

@@ -257,7 +257,7 @@ func TestRecordsInABatch(t *testing.T) {
 	}
 }
 
-// TestDamagedBatches says that data which is not what was written is folded without a word: every prefix of a
+// TestDamagedBatches says that data which is not what was written is applied without a word: every prefix of a
 // batch that is no sequence of facts, and what nobody ever wrote, must be an error.
 func TestDamagedBatches(t *testing.T) {
 	t.Parallel()
@@ -269,12 +269,12 @@ func TestDamagedBatches(t *testing.T) {
 		batch = append(batch, goldenBytes(&f)...)
 		ends[len(batch)] = true
 	}
-	fold := func(b []byte) error { return New("/", testLog, testRecords{}, newPages()).Fold(9, b) }
-	if err := fold(batch); err != nil {
+	apply := func(b []byte) error { return New("/", testLog, testRecords{}, newPages()).ApplyBatch(9, b) }
+	if err := apply(batch); err != nil {
 		t.Fatalf("the whole batch: %v", err)
 	}
 	for n := range len(batch) {
-		if err := fold(batch[:n]); (err == nil) != ends[n] {
+		if err := apply(batch[:n]); (err == nil) != ends[n] {
 			t.Errorf("%d of %d octets: %v", n, len(batch), err)
 		}
 	}
@@ -290,8 +290,8 @@ func TestDamagedBatches(t *testing.T) {
 		"a number twice": fact.Append(fact.Append(fact.Append([]byte{fact.FormatVersion, 1}, &facts[1], 9),
 			&facts[6], 9), &facts[6], 9),
 	} {
-		if err := fold(b); err == nil {
-			t.Errorf("%s was folded", name)
+		if err := apply(b); err == nil {
+			t.Errorf("%s was applied", name)
 		}
 	}
 	if _, err := fact.ParseHistory(goldenHistory()[:20]); !errors.Is(err, fact.ErrTruncated) {
@@ -359,15 +359,15 @@ func FuzzFold(f *testing.F) {
 		_, err := fact.All(testLog, 9, b)
 		pages := newPages() // a snapshot names what it wrote there
 		v := New("/", testLog, testRecords{}, pages)
-		if folded := v.Fold(9, b); err != nil && folded == nil {
-			t.Fatalf("Facts says %v, Fold nothing", err)
-		} else if folded != nil {
+		if applied := v.ApplyBatch(9, b); err != nil && applied == nil {
+			t.Fatalf("Facts says %v, ApplyBatch nothing", err)
+		} else if applied != nil {
 			return
 		}
 		if err := v.Check(); err != nil && !bytes.Contains(b, []byte{byte(fact.Counted)}) {
 			t.Fatal(err)
 		}
-		if err := New("/", testLog, testRecords{}, pages).Fold(0, v.snapshot()); err != nil {
+		if err := New("/", testLog, testRecords{}, pages).ApplyBatch(0, v.snapshot()); err != nil {
 			t.Fatalf("its snapshot: %v", err)
 		}
 	})

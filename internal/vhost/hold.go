@@ -98,8 +98,8 @@ func (v *VHost) await(q *queueState, seq queue.Seq, full []fact.QueueID) {
 	}
 }
 
-// foldHeld folds Held.
-func (v *VHost) foldHeld(q *queueState, s queue.Seq, e *queue.Entry, f *fact.Fact) {
+// applyHeld applies Held.
+func (v *VHost) applyHeld(q *queueState, s queue.Seq, e *queue.Entry, f *fact.Fact) {
 	q.messages.Touch()
 	side := q.messages.Side(s)
 	durable := e.Flags&queue.Persistent != 0

@@ -307,7 +307,7 @@ func readNumbers(r *fact.Decoder) (all []uint64) {
 	return all
 }
 
-// begun folds the beginning of a job.
+// begun applies the beginning of a job.
 func (v *VHost) begun(f *fact.Fact) {
 	r := fact.Decoder{Rest: f.Bytes}
 	j := &job{Job: Job{ID: fact.JobID(f.N), JobSpec: readJobSpec(&r)}}
@@ -329,7 +329,7 @@ func JobOf(f *fact.Fact) Job {
 	return j
 }
 
-// progressed folds how far a job has come.
+// progressed applies how far a job has come.
 func (v *VHost) progressed(f *fact.Fact) {
 	if j := v.jobs.find(fact.JobID(f.N)); j != nil {
 		r := fact.Decoder{Rest: f.Bytes}
@@ -339,7 +339,7 @@ func (v *VHost) progressed(f *fact.Fact) {
 	}
 }
 
-// forgotten folds that a job is not remembered any more.
+// forgotten applies that a job is not remembered any more.
 func (v *VHost) forgotten(id fact.JobID) {
 	v.jobs.last = max(v.jobs.last, id)
 	for i, j := range v.jobs.all {

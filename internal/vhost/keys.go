@@ -20,7 +20,7 @@ const KeyHeader = "x-schedule-key"
 // scheduleKeyMax is the longest key, in bytes.
 const scheduleKeyMax = 255
 
-// keys finds messages by a hash of their keys. It is folded state. Two keys with one hash are told apart by the
+// keys finds messages by a hash of their keys. It changes only by facts. Two keys with one hash are told apart by the
 // messages themselves; the older of two such is no longer found.
 type keys struct {
 	messages map[uint64]queue.Seq

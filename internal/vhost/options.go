@@ -21,7 +21,7 @@ func (s *step) setOptions(c *Command) *amqp.Error {
 	return nil
 }
 
-// configured folds the vhost's options.
+// configured applies the vhost's options.
 func (v *VHost) configured(table amqp.Table) {
 	before := v.options.LostLettersMaxAge
 	v.optionTable, v.options = table, settings.OptionsOf(table)

@@ -11,7 +11,7 @@ import (
 //	QueueDeleted  ExchangeDeleted …  Orphaned 1    ExchangeDeleted …    ExchangeDeleted …  Orphaned 0
 //	 └─────────────── one batch ────────────┘
 //
-// The fact Orphaned says that some are left of what this batch has orphaned. So a restart, which finds them by folding
+// The fact Orphaned says that some are left of what this batch has orphaned. So a restart, which finds them by applying
 // the same facts, goes on. A checkpoint names them. Source: ours, decision 18; RabbitMQ auto-delete exchanges.
 type orphans struct {
 	list []*topology.Exchange // in the order of deletion; some may be gone, or bound again
@@ -19,7 +19,7 @@ type orphans struct {
 	made int                  // by this step
 }
 
-// unbound folds what went with bindings.
+// unbound applies what went with bindings.
 func (v *VHost) unbound(gone topology.Removed) {
 	v.work += len(gone.Bindings)*workOfBinding + v.topo.Moved()/movedPerByte
 	for i := range gone.Bindings {
@@ -89,7 +89,7 @@ func (s *step) resumeOrphans() {
 	}
 }
 
-// orphaned folds Orphaned.
+// orphaned applies Orphaned.
 func (v *VHost) orphaned(f *fact.Fact) {
 	o := &v.orphans
 	if x := v.topo.Exchange(f.Object.Name); x != nil && x.Name != "" {
@@ -100,7 +100,7 @@ func (v *VHost) orphaned(f *fact.Fact) {
 	}
 }
 
-// forgetOrphans ends a batch that is folded: without Orphaned, what it has orphaned was deleted in it, or has bindings
+// forgetOrphans ends a batch that is applied: without Orphaned, what it has orphaned was deleted in it, or has bindings
 // that are not in the log.
 func (v *VHost) forgetOrphans() {
 	if !v.orphans.left {

@@ -40,10 +40,10 @@ func (p *memoryPages) Drop(r storage.Ref) { delete(p.pages, r) }
 
 // snapshot takes a whole checkpoint at once.
 func (v *VHost) snapshot() []byte {
-	v.Freeze(v.index)
-	for v.Save(40) {
+	v.BeginCheckpoint(v.index)
+	for v.SaveCheckpoint(40) {
 	}
-	b := slices.Concat(v.Saved()...)
-	v.Stored(true)
+	b := slices.Concat(v.EndCheckpoint()...)
+	v.CheckpointStored(true)
 	return b
 }

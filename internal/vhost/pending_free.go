@@ -128,8 +128,8 @@ func (v *VHost) freeChunk(g queue.PendingFree) {
 	v.pool.Exhume(g, v.releaseAll)
 }
 
-// foldPendingFree folds a chunk pending free of a checkpoint.
-func (v *VHost) foldPendingFree(f *fact.Fact) {
+// applyPendingFree applies a chunk pending free of a checkpoint.
+func (v *VHost) applyPendingFree(f *fact.Fact) {
 	g, err := v.pool.Rebury(f.Bytes)
 	if err != nil {
 		panic(storage.Fault{Err: err})
@@ -137,7 +137,7 @@ func (v *VHost) foldPendingFree(f *fact.Fact) {
 	v.freeLater(g)
 }
 
-// paged folds a chunk of a checkpoint.
+// paged applies a chunk of a checkpoint.
 func (v *VHost) paged(f *fact.Fact) {
 	q := v.queueOf(f.Queue)
 	if q == nil {

@@ -33,7 +33,7 @@ func (s *step) clearPolicy(c *Command) *amqp.Error {
 
 // match is the policy that applies to a name; the work is counted.
 func (v *VHost) match(operator bool, name string, kinds ...string) *settings.PolicyEntry {
-	v.mayGoOn()
+	v.checkInterrupt()
 	p, work := v.policies.Match(operator, name, kinds...)
 	v.work += work * workOfMatch
 	return p
@@ -73,7 +73,7 @@ func (v *VHost) applyPolicy(p *Policy, before *settings.PolicyEntry) {
 		if before != nil && inForce == p.Name {
 			return true
 		}
-		v.mayGoOn()
+		v.checkInterrupt()
 		found, work := now.IsFor(x.name, x.kinds...)
 		v.work += work * workOfMatch
 		return found

@@ -23,7 +23,7 @@ func costlyPolicy(i int) Command {
 }
 
 // TestPatternsOfPoliciesAreBounded says that a virtual host takes any number of policies, by whichever door, or that
-// the log of one that has more cannot be folded any more.
+// the log of one that has more cannot be applied any more.
 func TestPatternsOfPoliciesAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
@@ -49,7 +49,7 @@ func TestPatternsOfPoliciesAreBounded(t *testing.T) {
 		w.v.Apply(fact.Fact{Kind: fact.PolicySet, Durable: true, Policy: costlyPolicy(i).Policy})
 	}
 	again := New("/", w.v.log, w.v.records, nil)
-	if err := again.Fold(0, w.v.Contents()); err != nil {
+	if err := again.ApplyCheckpoint(w.v.Contents()); err != nil {
 		t.Fatal(err)
 	}
 	if got := len(again.Reader().Policies(false)); got != 2*n {
@@ -137,7 +137,7 @@ func TestCheckpointsSayWhichPoliciesApply(t *testing.T) {
 	contents := w.v.Contents()
 	for name, checkpoint := range map[string][]byte{"": contents, "an earlier version's": without(t, fact.Matched, contents)} {
 		again := New("/", w.v.log, w.v.records, nil)
-		if err := again.Fold(0, checkpoint); err != nil {
+		if err := again.ApplyCheckpoint(checkpoint); err != nil {
 			t.Fatal(err)
 		}
 		most := 0

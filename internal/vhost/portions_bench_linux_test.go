@@ -485,7 +485,7 @@ func unacked(do func(Command), declare, publish Command, n int) {
 func recoveredFrom(b *testing.B, w *world) []Command {
 	v := w.fresh()
 	v.KeepHot(hotEntriesMax, 1)
-	if err := w.foldAll(v); err != nil {
+	if err := w.replayAll(v); err != nil {
 		b.Fatal(err)
 	}
 	w.v, w.out = v, Outcome{}

@@ -56,7 +56,7 @@ func (m *message) isNotToKeep() bool {
 	return err == nil && ok && a.Kind == amqp.KindBool && a.Int != 0
 }
 
-// noted folds Noted.
+// noted applies Noted.
 func (v *VHost) noted(f *fact.Fact) {
 	x := v.topo.Exchange(f.Object.Name)
 	if x == nil || x.Kind != topology.RecentHistory {

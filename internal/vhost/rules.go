@@ -15,11 +15,11 @@ import (
 //	 │          └ in force on queues and exchanges that are declared from here on
 //	 └ the next change is not in force on queues at once
 //
-// Exchanges come first. The log does not say how far they are: nothing is folded by what they run with, so a fold has
-// all of them follow with the last Ruled. For queues it does: facts are folded by the settings that a queue has at that
-// moment. The answer comes behind the last portion. A restart goes on; a checkpoint waits for the end. What changes
-// meanwhile begins again with the first queue.
-// Source: ours, decision 18.
+// Exchanges come first. The log does not say how far they are: no fact is applied by the settings
+// that they run with, so a replay has all of them follow with the last Ruled. For queues it does:
+// facts are applied by the settings that a queue has at that moment. The answer comes behind the
+// last portion. A restart goes on; a checkpoint waits for the end. What changes meanwhile begins
+// again with the first queue. Source: ours, decision 18.
 type ruling struct {
 	on        bool
 	exchanges []*topology.Exchange  // that have their old policy
@@ -165,7 +165,7 @@ func (s *step) resumeRules() {
 	}
 }
 
-// ruled folds Ruled.
+// ruled applies Ruled.
 func (v *VHost) ruled(f *fact.Fact) {
 	r := &v.ruling
 	switch {
@@ -233,7 +233,7 @@ func (v *VHost) repoliceExchange(x *topology.Exchange, concerned func(*subject) 
 	}
 }
 
-// matched folds Matched.
+// matched applies Matched.
 func (v *VHost) matched(f *fact.Fact) {
 	q := v.queues[f.Queue]
 	switch {

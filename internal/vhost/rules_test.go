@@ -89,14 +89,14 @@ func TestPoliciesForManyQueuesComeInPortions(t *testing.T) {
 		if err := w.v.Check(); err != nil {
 			return err
 		}
-		folded := w.fresh()
-		if err := w.foldAll(folded); err != nil {
+		applied := w.fresh()
+		if err := w.replayAll(applied); err != nil {
 			return err
 		}
-		if got, want := folded.inForceOn("p"), w.v.inForceOn("p"); !slices.Equal(got, want) {
+		if got, want := applied.inForceOn("p"), w.v.inForceOn("p"); !slices.Equal(got, want) {
 			return fmt.Errorf("behind batch %d the log says %q, it is %q", w.next(), got, want)
 		}
-		if !reflect.DeepEqual(folded.Projection(), w.v.Projection()) {
+		if !reflect.DeepEqual(applied.Projection(), w.v.Projection()) {
 			return fmt.Errorf("behind batch %d the log leads to another state", w.next())
 		}
 		x := newWorld()

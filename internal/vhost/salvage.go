@@ -12,7 +12,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// A Salvage makes of a log that the disk has damaged what can be made of it: it folds what there is, notes what there
+// A Salvage makes of a log that the disk has damaged what can be made of it: it applies what there is, notes what there
 // is not, and leads to a vhost that refers to nothing lost. It is for a check and a repair; a sound log leaves no Lack.
 //
 //	Checkpoint ─▶ Batch, Missing, in the order of the log ─▶ Search, the same, if Wants ─▶ Examine ─▶ Marks, or Rebuild
@@ -25,7 +25,7 @@ type Salvage struct {
 	at      storage.Index             // that the checkpoint covers
 	names   map[fact.QueueID]string   // of all queues that there ever were
 	hurt    bool                      // facts are missing: others may make no sense
-	unsound bool                      // what is folded may not be what was written
+	unsound bool                      // what is applied may not be what was written
 	since   map[laneOf]bool           // lanes in which a copy was made since facts were missed
 	missing map[fact.QueueID][]seqRun // numbers of copies that nobody knows, and that did not end later
 	wanted  []*lostChunk
@@ -90,7 +90,7 @@ func (s *Salvage) mustRead(r storage.Ref) []byte {
 // Lacks lists what is lost, as far as it is known by now.
 func (s *Salvage) Lacks() []Lack { return s.lacks }
 
-// VHost is the machine that was folded, to be looked at; nothing of it may be changed.
+// VHost is the restored machine, to be read; nothing of it may be changed.
 func (s *Salvage) VHost() *VHost { return s.v }
 
 func (s *Salvage) lack(l Lack) { s.lacks = append(s.lacks, l) }
@@ -102,7 +102,7 @@ func (s *Salvage) lose(l Lack) {
 	s.lack(l)
 }
 
-// Checkpoint folds a checkpoint, which covers batches up to at. One that is not sound is taken as far as it can be
+// Checkpoint applies a checkpoint, which covers batches up to at. One that is not sound is taken as far as it can be
 // parsed.
 func (s *Salvage) Checkpoint(at storage.Index, state []byte, sound bool) error {
 	s.at, s.unsound = at, !sound
@@ -119,7 +119,7 @@ func (s *Salvage) Missing(first, last storage.Index, why string) {
 	s.lose(Lack{Kind: LackFacts, Index: first, Last: last, Why: why})
 }
 
-// Batch folds a batch; lost says which bytes of it stand as zeros: from, and before what. An error says that a later
+// Batch applies a batch; lost says which bytes of it stand as zeros: from, and before what. An error says that a later
 // version wrote it.
 func (s *Salvage) Batch(index storage.Index, data []byte, lost [][2]int) error {
 	return s.eachFact(index, data, lost, s.take)
@@ -172,7 +172,7 @@ func (s *Salvage) eachFact(index storage.Index, data []byte, lost [][2]int, fn f
 // recordHeadBytes is what a record has before its bytes in a batch: kind, size.
 const recordHeadBytes = 5
 
-// take folds a fact if it makes sense.
+// take applies a fact if it makes sense.
 func (s *Salvage) take(f *fact.Fact) {
 	s.before(f)
 	if why := s.senseless(f); why != "" {
@@ -184,7 +184,7 @@ func (s *Salvage) take(f *fact.Fact) {
 	}
 }
 
-// apply folds a fact. What cannot be folded, because it is not what was written, is an error.
+// apply applies a fact. What cannot be applied, because it is not what was written, is an error.
 func (s *Salvage) apply(f *fact.Fact) (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -202,7 +202,7 @@ func (s *Salvage) apply(f *fact.Fact) (err error) {
 	return nil
 }
 
-// senseless says why a fact cannot be folded, "" if it can. Those about what is not there are void, as everywhere.
+// senseless says why a fact cannot be applied, "" if it can. Those about what is not there are void, as everywhere.
 func (s *Salvage) senseless(f *fact.Fact) string {
 	switch f.Kind {
 	case fact.Stored, fact.Remembered:

@@ -24,7 +24,7 @@ type examined struct {
 	position uint64
 }
 
-// Examine reads everything that the messages refer to, and counts it: to be called once, when all is folded.
+// Examine reads everything that the messages refer to, and counts it: to be called once, when all is applied.
 func (s *Salvage) Examine() {
 	s.tellMissing()
 	s.tellWanted()

@@ -32,7 +32,7 @@ func (s *Salvage) Rebuild(at storage.Index, pages storage.Pages) (*VHost, error)
 	}
 	defined := pieces{last: binary.AppendUvarint([]byte{fact.FormatVersion}, uint64(s.v.logged))}
 	s.v.newDefinitions().append(&defined, math.MaxInt)
-	if err := n.Fold(0, slices.Concat(defined.all()...)); err != nil {
+	if err := n.ApplyCheckpoint(slices.Concat(defined.all()...)); err != nil {
 		return nil, err
 	}
 	for _, q := range append(s.v.sortedQueues(), s.v.lost) {

@@ -32,7 +32,7 @@ func (s *Salvage) Wants() bool { return len(s.wanted) > 0 }
 
 // Search looks in a batch, each that there is in the order of the log, for the messages of pages that cannot be read.
 func (s *Salvage) Search(index storage.Index, data []byte, lost [][2]int) error {
-	lacks, hurt := s.lacks, s.hurt // what is lost was told when it was folded
+	lacks, hurt := s.lacks, s.hurt // what is lost was told when it was applied
 	err := s.eachFact(index, data, lost, func(f *fact.Fact) {
 		for _, c := range s.wanted {
 			if c.queue == f.Queue {
@@ -75,7 +75,7 @@ func (c *lostChunk) look(f *fact.Fact, later bool) {
 
 func (c *lostChunk) holds(s queue.Seq) bool { return s >= c.first && s-c.first < queue.ChunkLen }
 
-// tell folds a fact about the copy, and reports whether that was its end.
+// tell applies a fact about the copy, and reports whether that was its end.
 func (x *foundCopy) tell(f *fact.Fact) (ended bool) {
 	e := &x.made.Entry
 	switch f.Kind {

@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "rewrite what the scenario files expect"
 // A block that begins with "given" expects only that nothing is refused. Verbs beside those of a line:
 //
 //	advance 1s        time passes; what becomes due happens at its instant
-//	restart           a new machine folds the log, or, "restart snapshot", a snapshot of the old one
+//	restart           a new machine applies the log, or, "restart snapshot", a snapshot of the old one
 //	show              queues and books
 //	typed             headers in full, with their wire types, in this block
 func TestScenarios(t *testing.T) {

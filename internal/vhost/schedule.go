@@ -105,7 +105,7 @@ func (s *step) scheduleOf(exchange string) *queueState {
 	return s.schedules[exchange]
 }
 
-// addSchedule folds the making of a schedule.
+// addSchedule applies the making of a schedule.
 func (v *VHost) addSchedule(q *queueState) {
 	q.settings = v.share(Settings{TTL: -1, Expires: -1, MaxLength: -1, MaxLengthBytes: -1, DeliveryLimit: -1})
 	q.schedule = &schedule{}

@@ -98,7 +98,7 @@ func (s *step) readStaged(record storage.Ref) message {
 	return m
 }
 
-// txReached folds TxReached.
+// txReached applies TxReached.
 func (v *VHost) txReached(id, n uint64) {
 	if x := v.txOf(id); x != nil && len(x.steps) > 0 {
 		step := &x.steps[0]

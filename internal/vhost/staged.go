@@ -313,7 +313,7 @@ func (v *VHost) txOf(id uint64) *stagedTx {
 	return v.txs[i]
 }
 
-// txStaged folds TxStaged.
+// txStaged applies TxStaged.
 func (v *VHost) txStaged(f *fact.Fact) {
 	x := v.txOf(f.N)
 	if x == nil {
@@ -327,7 +327,7 @@ func (v *VHost) txStaged(f *fact.Fact) {
 	x.steps = append(x.steps, step)
 }
 
-// txApplied folds TxApplied: n steps more are done.
+// txApplied applies TxApplied: n steps more are done.
 func (v *VHost) txApplied(id, n uint64) {
 	x := v.txOf(id)
 	if x == nil {
@@ -340,7 +340,7 @@ func (v *VHost) txApplied(id, n uint64) {
 	}
 }
 
-// txDropped folds TxDropped.
+// txDropped applies TxDropped.
 func (v *VHost) txDropped(id uint64) {
 	if x := v.txOf(id); x != nil {
 		v.releaseSteps(x.steps)

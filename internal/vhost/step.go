@@ -6,15 +6,16 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// A step is one command that is being decided: the machine, the stamp to decide by, and the outcome so far.
-// What decides is a method of step. What folds is a method of VHost, and cannot read the stamp.
+// A step is one command that is being decided: the machine, the stamp to decide by, and the outcome
+// so far. Functions that decide are methods of step. Functions that apply facts are methods of
+// VHost, and cannot read the stamp.
 type step struct {
 	*VHost
 	Stamp
 	out *Outcome
 }
 
-// newStep begins a step. Its memory is in out: nothing is allocated, and what folds does not find it.
+// newStep begins a step. Its memory is in out: nothing is allocated, and functions that apply facts do not find it.
 func (v *VHost) newStep(st Stamp, out *Outcome) *step {
 	v.index, v.batch, v.moves, v.work, v.hops, v.orphans.made = st.Index, out.Batch, 0, 0, 0, 0
 	out.step = step{v, st, out}
@@ -24,7 +25,7 @@ func (v *VHost) newStep(st Stamp, out *Outcome) *step {
 // try returns a step for questions: what would be decided. It has no outcome, and emits nothing.
 func (v *VHost) try(st Stamp) *step { return &step{VHost: v, Stamp: st} }
 
-// Step decides one command: it emits facts, folds each at once, and lists the effects. A refusal, always an
+// Step decides one command: it emits facts, applies each at once, and lists the effects. A refusal, always an
 // *amqp.Error, leaves no trace: nothing has changed, and out is as it was. The caller then passes it on with
 // Refuse, or answers itself.
 func (v *VHost) Step(st Stamp, c Command, out *Outcome) error {

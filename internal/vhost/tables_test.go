@@ -80,7 +80,7 @@ func TestLargeTablesAreBoundedTogether(t *testing.T) {
 	must(t, w, Command{Kind: DeleteQueue, Channel: 1, Definition: &Definition{Name: "full0"}}, declareWith("full-again", large...))
 	before := w.v.extra
 	again := w.fresh()
-	if err := w.foldAll(again); err != nil || again.extra != before {
+	if err := w.replayAll(again); err != nil || again.extra != before {
 		t.Errorf("after a restart %d bytes are counted, not %d: %v", again.extra, before, err)
 	}
 }
@@ -136,18 +136,18 @@ func TestCheckpointsAreMadeInPieces(t *testing.T) {
 		d := &Definition{Source: "amq.topic", Name: fmt.Sprint("q", n%queues), RoutingKey: fmt.Sprint("key.", n)}
 		must(t, w, Command{Kind: BindQueue, Channel: 1, Definition: d})
 	}
-	w.v.Freeze(w.next() - 1)
-	for w.v.Save(7) {
+	w.v.BeginCheckpoint(w.next() - 1)
+	for w.v.SaveCheckpoint(7) {
 	}
-	pieces := w.v.Saved()
-	w.v.Stored(true)
+	pieces := w.v.EndCheckpoint()
+	w.v.CheckpointStored(true)
 	for i, p := range pieces {
 		if len(p) > pieceBytes+128<<10 || cap(p) > 3*pieceBytes || i < len(pieces)-2 && len(p) < pieceBytes/2 {
 			t.Errorf("piece %d of %d has %d bytes of %d", i, len(pieces), len(p), cap(p))
 		}
 	}
 	restored := w.fresh()
-	if err := restored.Fold(0, slices.Concat(pieces...)); err != nil {
+	if err := restored.ApplyCheckpoint(slices.Concat(pieces...)); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := restored.Projection(), w.v.Projection(); !bytes.Equal(got, want) {

@@ -21,7 +21,7 @@ type VHost struct {
 	log     storage.LogID
 	records storage.Records
 
-	// Folded by Apply.
+	// Applied by Apply.
 	topo            *topology.Topology
 	exchanges       []*topology.Exchange // in the order of their declaration; some may be deleted
 	ruledBy         map[string]string    // the policies that apply to exchanges, by exchange
@@ -39,9 +39,9 @@ type VHost struct {
 	shared          []*Settings // that queues have, the newest first: what the next queue has is mostly among them
 	policies        settings.Policies
 	ruleChanges     uint64       // of policies and options
-	unresolved      bool         // a checkpoint is folded: what is in force follows from all of its policies,
+	unresolved      bool         // a checkpoint is being applied: effective settings follow from all of its policies,
 	allMatched      bool         // which it names where they apply
-	interrupt       func() error // asked while facts are folded; nil: nobody interrupts
+	interrupt       func() error // asked while facts are applied; nil: nobody interrupts
 	ruling          ruling       // a change of them that is in force on some queues
 	orphans         orphans
 	volatile        volatileStore
@@ -54,10 +54,10 @@ type VHost struct {
 	recents         map[string]*recent  // by exchange
 	books           fact.Books          // all copies since the vhost was opened, and the durable ones before
 	durable         fact.Books          // persistent copies in durable queues
-	logged          deadline.Instant    // time of the newest batch folded or made
+	logged          deadline.Instant    // time of the newest batch applied or made
 	repoliced       []repoliced         // by the last change of policies or options, until that is in force
 
-	// deadlines and chunks follow from the folded state: messages and queues that expire, what waits, and work left
+	// deadlines and chunks follow from that state: messages and queues that expire, what waits, and work left
 	// over.
 	deadlines deadline.Set
 	near      int          // messages that are in it by themselves
@@ -70,9 +70,9 @@ type VHost struct {
 
 	txs []*stagedTx // transactions that are committed in portions, by number
 
-	saving  *checkpoint // in the making, nil if none is
-	storing *queue.Saving
-	marker  *queue.Marker // nil: nothing is marked
+	saving   *checkpoint       // in the making, nil if none is
+	unstored *queue.Checkpoint // ended by EndCheckpoint, CheckpointStored was not called yet
+	marker   *queue.Marker     // nil: nothing is marked
 
 	extra int64 // that the tables of what is declared take, see extraOf
 
@@ -160,7 +160,7 @@ type dirtyQueue struct {
 	depth int // hops that led here within this step
 }
 
-// New returns an empty vhost, as it is before anything was folded, with the predeclared exchanges. log is
+// New returns an empty vhost, as it is before any fact was applied, with the predeclared exchanges. log is
 // its logical log; records finds what was stored there, and pages keeps what is cold.
 func New(name string, log storage.LogID, records storage.Records, pages storage.Pages) *VHost {
 	v := &VHost{

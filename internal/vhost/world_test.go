@@ -155,10 +155,10 @@ func (w *world) batch(commands ...Command) error {
 func (w *world) restart(snapshot []byte) error {
 	v := w.fresh()
 	if snapshot != nil {
-		if err := v.Fold(0, snapshot); err != nil {
+		if err := v.ApplyCheckpoint(snapshot); err != nil {
 			return err
 		}
-	} else if err := w.foldAll(v); err != nil {
+	} else if err := w.replayAll(v); err != nil {
 		return err
 	}
 	w.v, w.out = v, Outcome{Trace: true}
@@ -166,18 +166,18 @@ func (w *world) restart(snapshot []byte) error {
 	return err
 }
 
-func (w *world) foldAll(v *VHost) error {
+func (w *world) replayAll(v *VHost) error {
 	for i, b := range w.log.batches {
-		if err := v.Fold(storage.Index(i+1), b); err != nil {
+		if err := v.ApplyBatch(storage.Index(i+1), b); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkNamed reports the first fact in the log that names what whoever folds the log may have given back: a record or a
-// history of an older batch that no durable copy refers to by then, or the number of a queue that another queue gets
-// later.
+// checkNamed reports the first fact in the log that names what whoever applies the log may have
+// given back: a record or a history of an older batch that no durable copy refers to by then, or
+// the number of a queue that another queue gets later.
 func (w *world) checkNamed() error {
 	v := New("/", testLog, w.log, newPages())
 	v.CountBy(1) // each batch by itself
@@ -214,14 +214,14 @@ func (w *world) checkNamed() error {
 	return nil
 }
 
-// audit compares the machine with its log: whoever folds all batches, or a snapshot, has the same durable
+// audit compares the machine with its log: whoever applies all batches, or a snapshot, has the same durable
 // state; a snapshot of that is the same again; and the machine's own invariants hold.
 func (w *world) audit() error {
 	if err := w.v.Check(); err != nil {
 		return err
 	}
 	replayed := New("/", testLog, w.log, newPages())
-	if err := w.foldAll(replayed); err != nil {
+	if err := w.replayAll(replayed); err != nil {
 		return err
 	}
 	want := w.v.Projection()
@@ -237,11 +237,11 @@ func (w *world) audit() error {
 	if err := replayed.checkUse(); err != nil {
 		return fmt.Errorf("after a replay: %w", err)
 	}
-	if w.v.Saving() {
+	if w.v.InCheckpoint() {
 		return nil // one checkpoint at a time
 	}
 	restored := w.fresh()
-	if err := restored.Fold(0, w.v.snapshot()); err != nil {
+	if err := restored.ApplyCheckpoint(w.v.snapshot()); err != nil {
 		return err
 	}
 	if err := restored.checkUse(); err != nil {
@@ -261,21 +261,21 @@ func (w *world) audit() error {
 func (w *world) checkpoint(dice *rand.Rand) error {
 	v := w.v
 	switch {
-	case !v.Saving() && dice.IntN(10) == 0:
+	case !v.InCheckpoint() && dice.IntN(10) == 0:
 		w.saving = w.next() - 1
-		v.Freeze(w.saving)
-	case v.Saving() && dice.IntN(2) == 0 && !v.Save(1+dice.IntN(40)):
-		root := slices.Concat(v.Saved()...)
+		v.BeginCheckpoint(w.saving)
+	case v.InCheckpoint() && dice.IntN(2) == 0 && !v.SaveCheckpoint(1+dice.IntN(40)):
+		root := slices.Concat(v.EndCheckpoint()...)
 		restored := w.fresh()
-		if err := restored.Fold(0, root); err != nil {
+		if err := restored.ApplyCheckpoint(root); err != nil {
 			return fmt.Errorf("checkpoint of batch %d: %w", w.saving, err)
 		}
 		for i := w.saving + 1; i < w.next(); i++ {
-			if err := restored.Fold(i, w.log.batches[i-1]); err != nil {
+			if err := restored.ApplyBatch(i, w.log.batches[i-1]); err != nil {
 				return fmt.Errorf("after the checkpoint of batch %d: %w", w.saving, err)
 			}
 		}
-		v.Stored(dice.IntN(2) == 0)
+		v.CheckpointStored(dice.IntN(2) == 0)
 		if got, want := restored.Projection(), v.Projection(); !bytes.Equal(got, want) {
 			return fmt.Errorf("a checkpoint of batch %d and the rest differ from live:\n%s", w.saving, difference(got, want))
 		}

@@ -1,5 +1,5 @@
 // Package ledger is what the simulation remembers of what it was promised: the slow and obvious version of what
-// queues, schedules and the shelf hold, and of the options and jobs of a virtual host, folded from facts by a
+// queues, schedules and the shelf hold, and of the options and jobs of a virtual host, applied from facts by a
 // handful of lines. It knows nothing of clients, of the disk, and of how the machine finds things.
 package ledger
 
@@ -278,7 +278,7 @@ func (l *Ledger) Remove(e *Entry) {
 	}
 }
 
-// Structure folds what concerns whole queues, or the vhost.
+// Structure applies facts about whole queues, or the vhost.
 func (l *Ledger) Structure(f *fact.Fact) {
 	switch f.Kind {
 	case fact.QueueDeclared:

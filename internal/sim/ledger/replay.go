@@ -13,7 +13,7 @@ type Tally struct {
 	Acquired, Failed uint32
 }
 
-// Replay folds a fact of the log. What it cannot mean is void, as for the machine.
+// Replay applies a fact of the log. What it cannot mean is void, as for the machine.
 // Made is the copy that an Enqueued fact makes, and deaths are what a Held one tells of.
 func (l *Ledger) Replay(f *fact.Fact, made func() *Entry, deaths []Death) {
 	l.Structure(f)

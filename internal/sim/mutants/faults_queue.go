@@ -10,7 +10,7 @@ func faultsOfQueue() []fault {
 		{ // leaves out of a checkpoint which messages of a chunk have gone since its page was written
 			name: "queue: save what has gone",
 			edits: []edit{{
-				file:   queueDir + "save.go",
+				file:   queueDir + "checkpoint.go",
 				at:     `b := appendSlot(p.saving.buf[:0], s, page, gone)`,
 				before: `if p.planted(FAULT) { gone = nil }; `,
 			}},

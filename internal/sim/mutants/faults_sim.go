@@ -29,10 +29,10 @@ func faultsOfSim() []fault {
 			name: "rewriting: adopt before ends are safe",
 			edits: []edit{{
 				file: simDir + "checkpoint.go",
-				at: `func (w *world) adopt(z *frozen) error {
-	if !w.settle() || w.frozen != z {`,
-				instead: `func (w *world) adopt(z *frozen) error {
-	if !w.planted(FAULT) && (!w.settle() || w.frozen != z) {`,
+				at: `func (w *world) adopt(z *checkpoint) error {
+	if !w.settle() || w.checkpoint != z {`,
+				instead: `func (w *world) adopt(z *checkpoint) error {
+	if !w.planted(FAULT) && (!w.settle() || w.checkpoint != z) {`,
 			}},
 			checks: []check{by(sim.Readable)},
 		},
@@ -48,9 +48,9 @@ func faultsOfSim() []fault {
 		{
 			name: "pages: give back what is in use",
 			edits: []edit{
-				{file: simDir + "checkpoint.go", at: `type frozen struct {`, after: `
+				{file: simDir + "checkpoint.go", at: `type checkpoint struct {`, after: `
 	forgetsPages bool`},
-				{file: simDir + "checkpoint.go", at: `z := &frozen{`, after: `forgetsPages: w.planted(FAULT), `},
+				{file: simDir + "checkpoint.go", at: `z := &checkpoint{`, after: `forgetsPages: w.planted(FAULT), `},
 				{
 					file:  simDir + "checkpoint.go",
 					at:    `if log.Owner() != logID`,
@@ -63,10 +63,10 @@ func faultsOfSim() []fault {
 			name: "pages: name them before they are safe",
 			edits: []edit{{
 				file: simDir + "checkpoint.go",
-				at: `func (w *world) store(z *frozen) error {
-	if !w.settle() || w.frozen != z {`,
-				instead: `func (w *world) store(z *frozen) error {
-	if (!w.planted(FAULT) || z.at > w.safe) && (!w.settle() || w.frozen != z) {`,
+				at: `func (w *world) store(z *checkpoint) error {
+	if !w.settle() || w.checkpoint != z {`,
+				instead: `func (w *world) store(z *checkpoint) error {
+	if (!w.planted(FAULT) || z.at > w.safe) && (!w.settle() || w.checkpoint != z) {`,
 			}},
 			checks: []check{by(sim.Sound)},
 		},
@@ -75,12 +75,12 @@ func faultsOfSim() []fault {
 			edits: []edit{
 				{
 					file:    simDir + "checkpoint.go",
-					at:      `	w.vhost.Freeze(z.at)`,
-					instead: `	if !w.planted(FAULT) { w.vhost.Freeze(z.at) }`,
+					at:      `	w.vhost.BeginCheckpoint(z.at)`,
+					instead: `	if !w.planted(FAULT) { w.vhost.BeginCheckpoint(z.at) }`,
 				},
-				{file: simDir + "checkpoint.go", at: `func (w *world) save(z *frozen) error {`, after: `
-	if !w.vhost.Saving() {
-		w.vhost.Freeze(z.at)
+				{file: simDir + "checkpoint.go", at: `func (w *world) saveCheckpoint(z *checkpoint) error {`, after: `
+	if !w.vhost.InCheckpoint() {
+		w.vhost.BeginCheckpoint(z.at)
 	}`},
 			},
 			checks: []check{by(sim.Replay)},

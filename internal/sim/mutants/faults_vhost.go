@@ -469,7 +469,7 @@ func faultsOfVHost() []fault {
 // forgets leaves facts of a kind out when a log is read.
 func forgets(kind string) []edit {
 	return []edit{{
-		file: vhostDir + "fold.go",
+		file: vhostDir + "replay.go",
 		at:   `		v.apply(&f)`,
 		before: `		if v.planted(FAULT) && f.Kind == ` + kind + ` { continue }
 `,

@@ -52,17 +52,17 @@ func BenchmarkCheckpoint(b *testing.B) {
 			var begin, portion time.Duration
 			for b.Loop() {
 				at := time.Now()
-				w.v.Freeze(w.next() - 1)
+				w.v.BeginCheckpoint(w.next() - 1)
 				begin = max(begin, time.Since(at))
 				for more := true; more; {
 					at = time.Now()
-					more = w.v.Save(2048)
+					more = w.v.SaveCheckpoint(2048)
 					portion = max(portion, time.Since(at))
 				}
 				at = time.Now()
-				w.v.Saved()
+				w.v.EndCheckpoint()
 				portion = max(portion, time.Since(at))
-				w.v.Stored(true)
+				w.v.CheckpointStored(true)
 			}
 			b.ReportMetric(float64(begin.Microseconds()), "begin-max-µs")
 			b.ReportMetric(float64(portion.Microseconds()), "portion-max-µs")

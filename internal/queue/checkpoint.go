@@ -8,9 +8,10 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
-// Saving is a checkpoint in the making: what durable queues hold at the moment of Freeze, saved piece by piece while
-// they change. A queue, or a chunk, that is about to change is saved first. Source: ours, decision 12.
-type Saving struct {
+// A Checkpoint is what durable queues hold at the moment of BeginCheckpoint. It is saved piece by
+// piece while they change. A queue, or a chunk, that is about to change is saved first. Source:
+// ours, decision 12.
+type Checkpoint struct {
 	pool    *Pool
 	visit   func(*Messages)
 	slot    func(*Messages, Seq, []byte)
@@ -20,11 +21,12 @@ type Saving struct {
 	buf     []byte
 }
 
-// Freeze begins a checkpoint of the queues as they are. Visit is called for each durable queue before it changes, at
-// the latest by Saving.Queue; slot with what Messages.Restore will want, lent, for each chunk with persistent messages.
-func (p *Pool) Freeze(visit func(*Messages), slot func(*Messages, Seq, []byte)) *Saving {
+// BeginCheckpoint begins a checkpoint of the queues as they are. It calls visit for each durable queue before that
+// changes, at the latest by Checkpoint.Queue; and slot for each chunk with persistent messages, with what
+// Messages.Restore takes: the bytes are lent.
+func (p *Pool) BeginCheckpoint(visit func(*Messages), slot func(*Messages, Seq, []byte)) *Checkpoint {
 	p.epoch++
-	p.saving = &Saving{pool: p, visit: visit, slot: slot, dropped: p.dropped}
+	p.saving = &Checkpoint{pool: p, visit: visit, slot: slot, dropped: p.dropped}
 	p.dropped = nil
 	return p.saving
 }
@@ -39,7 +41,7 @@ func (m *Messages) Touch() {
 	}
 }
 
-func (s *Saving) queue(m *Messages) {
+func (s *Checkpoint) queue(m *Messages) {
 	s.visit(m)
 	for _, l := range m.lanes {
 		s.rest = append(s.rest, l.slots...)
@@ -47,7 +49,7 @@ func (s *Saving) queue(m *Messages) {
 }
 
 // Queue begins with a queue, unless that was done.
-func (s *Saving) Queue(m *Messages) { m.Touch() }
+func (s *Checkpoint) Queue(m *Messages) { m.Touch() }
 
 // pageCost is what it takes to write a page, and countCost what it takes to look through a chunk in memory, measured in
 // slots that have a page and nothing more.
@@ -58,7 +60,7 @@ const (
 
 // Some saves some chunks of the queues begun, n of those that have a page, or fewer that need one, and reports whether
 // there are more.
-func (s *Saving) Some(n int) (more bool) {
+func (s *Checkpoint) Some(n int) (more bool) {
 	for ; s.next < len(s.rest) && n > 0; s.next++ {
 		if x := s.rest[s.next]; x.epoch != s.pool.epoch {
 			n--
@@ -81,11 +83,11 @@ func (s *Saving) Some(n int) (more bool) {
 }
 
 // End ends a checkpoint of which all has been saved, or which is given up.
-func (s *Saving) End() { s.pool.saving, s.pool.storing = nil, s }
+func (s *Checkpoint) End() { s.pool.saving, s.pool.storing = nil, s }
 
 // Stored tells what became of the checkpoint: if it counts now, the pages that the one before named and this one does
 // not are given back.
-func (s *Saving) Stored(ok bool) {
+func (s *Checkpoint) Stored(ok bool) {
 	s.pool.storing = nil
 	if !ok {
 		s.pool.dropped = append(s.dropped, s.pool.dropped...)

@@ -8,23 +8,31 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// Fold applies a batch of the vhost's log, or a checkpoint with index 0, made by this or an earlier version.
-// An error says that the data is not what was written: the vhost must not be used.
-func (v *VHost) Fold(index storage.Index, batch []byte) error {
-	v.unresolved = index == 0 // a checkpoint
-	err := v.fold(index, batch)
+// ApplyBatch applies a batch of the vhost's log, made by this or an earlier version. An error says that the data is not
+// what was written: the vhost must not be used then.
+func (v *VHost) ApplyBatch(index storage.Index, batch []byte) error {
+	err := v.applyFacts(index, batch)
 	v.resolve()
 	return err
 }
 
-func (v *VHost) fold(index storage.Index, batch []byte) error {
+// ApplyCheckpoint applies what EndCheckpoint has returned, before any batch. An error says what it says of ApplyBatch.
+func (v *VHost) ApplyCheckpoint(state []byte) error {
+	v.unresolved = true
+	err := v.applyFacts(0, state)
+	v.resolve()
+	return err
+}
+
+// applyFacts applies the facts of a batch; index 0 is that of a checkpoint.
+func (v *VHost) applyFacts(index storage.Index, batch []byte) error {
 	r := fact.Decoder{Rest: batch}
 	if format := r.Byte(); r.Err == nil && format != fact.FormatVersion {
 		return fmt.Errorf("vhost %q: batch %d has format %d, this version reads %d", v.name, index, format, fact.FormatVersion)
 	}
 	v.logged = max(v.logged, deadline.Instant(r.Uint()))
 	for len(r.Rest) > 0 && r.Err == nil {
-		v.mayGoOn()
+		v.checkInterrupt()
 		f, err := fact.Parse(&r, v.log, index)
 		if err != nil {
 			return fmt.Errorf("vhost %q: batch %d: %w", v.name, index, err)
@@ -51,13 +59,13 @@ func (v *VHost) fold(index storage.Index, batch []byte) error {
 	return nil
 }
 
-// InterruptBy has ask called while batches are folded, at least once for each name that policies are matched with. Its
-// first error ends Fold with a storage.Fault, as one of a read does: the vhost must not be used then. With nil nobody
-// is asked any more.
+// InterruptBy has ask called while batches are applied, at least once for each name that policies are matched with. Its
+// first error ends ApplyBatch with a storage.Fault, as one of a read does: the vhost must not be used then. With nil
+// nothing is called any more.
 func (v *VHost) InterruptBy(ask func() error) { v.interrupt = ask }
 
-// mayGoOn ends a Fold that was interrupted.
-func (v *VHost) mayGoOn() {
+// checkInterrupt ends an ApplyBatch that was interrupted.
+func (v *VHost) checkInterrupt() {
 	if v.interrupt == nil {
 		return
 	}
@@ -66,7 +74,7 @@ func (v *VHost) mayGoOn() {
 	}
 }
 
-// plausible reports what shows that a fact does not belong to the state that it is folded into.
+// plausible reports why a fact cannot belong to the state that it is applied to.
 func (v *VHost) plausible(f *fact.Fact) error {
 	q := v.queueOf(f.Queue)
 	switch f.Kind {

@@ -1,6 +1,6 @@
 // Command stalls measures how long a message takes through one queue while another connection asks for something that
 // concerns very much: a purge, a deletion, a dead letter to many queues, a large commit, the end of a channel with many
-// messages. stalls.sh runs it against a broker of its own.
+// messages, the ends of many connections. stalls.sh runs it against a broker of its own.
 package main
 
 import (
@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"sync"
 	"time"
@@ -17,10 +18,12 @@ import (
 )
 
 type bench struct {
-	url string
+	url, management string
 	backlog, queues, copies,
-	unacked int
+	unacked, ends int
 	pace time.Duration
+
+	held *exec.Cmd // the process whose connections end
 
 	most time.Duration // the goal for the 99th percentile
 	over int           // times that it was missed
@@ -36,9 +39,16 @@ func main() {
 	flag.IntVar(&b.queues, "queues", 10_000, "that a letter goes to")
 	flag.IntVar(&b.copies, "copies", 200_000, "that a commit makes, in 1,000 queues")
 	flag.IntVar(&b.unacked, "unacked", 200_000, "messages of a channel that is closed")
+	flag.StringVar(&b.management, "management", "http://127.0.0.1:15672", "its management API")
+	flag.IntVar(&b.ends, "ends", 1000, "connections that end at once")
+	held := flag.Int("hold", 0, "do nothing but hold so many connections until killed")
 	flag.DurationVar(&b.pace, "pace", time.Millisecond, "between two messages through the measured queue")
 	flag.DurationVar(&b.most, "most", 30*time.Millisecond, "what the 99th percentile may be while the rest happens")
 	flag.Parse()
+	if *held > 0 {
+		fmt.Fprintln(os.Stderr, "stalls:", hold(b.url, *held))
+		os.Exit(1)
+	}
 	err := b.run()
 	if err == nil && b.over > 0 {
 		err = fmt.Errorf("%d times the 99th percentile was over %v", b.over, b.most)
@@ -82,6 +92,7 @@ func (b *bench) run() error {
 		{"commit", func() error { return b.bind(ch, "commit", min(1000, b.copies)) }, func() error { return b.commit(conn) }},
 		{"letter", func() error { return b.source(ch) }, func() error { return b.reject(ch) }},
 		{"letter again", func() error { return nil }, func() error { return b.reject(ch) }},
+		{"ends", b.startCrowd, b.killCrowd},
 	}
 	fmt.Println("| while | it took, ms | messages | p50, ms | p99 | max |\n|--|--|--|--|--|--|")
 	for _, c := range cases {

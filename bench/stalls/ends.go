@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// What a connection of the crowd holds, whose process is killed.
+const (
+	heldQueues  = 5
+	heldUnacked = 150
+)
+
+// The crowd is of another user than what is measured.
+const crowd = "crowd"
+
+// startCrowd starts a process whose connections hold messages and exclusive queues, and returns when all do.
+func (b *bench) startCrowd() (err error) {
+	if err := b.put("/api/users/"+crowd, `{"password":"`+crowd+`","tags":""}`); err != nil {
+		return err
+	}
+	if err := b.put("/api/permissions/%2F/"+crowd, `{"configure":".*","write":".*","read":".*"}`); err != nil {
+		return err
+	}
+	u, err := url.Parse(b.url)
+	if err != nil {
+		return err
+	}
+	u.User = url.UserPassword(crowd, crowd)
+	b.held = exec.Command(os.Args[0], "-url", u.String(), "-hold", fmt.Sprint(b.ends))
+	b.held.Stderr = os.Stderr
+	out, err := b.held.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := b.held.Start(); err != nil {
+		return err
+	}
+	_, err = bufio.NewReader(out).ReadString('\n')
+	return err
+}
+
+// killCrowd ends all its connections at once.
+func (b *bench) killCrowd() error {
+	if err := b.held.Process.Kill(); err != nil {
+		return err
+	}
+	_ = b.held.Wait() // its error is that it was killed
+	return nil
+}
+
+func (b *bench) put(path, body string) error {
+	r, err := http.NewRequest(http.MethodPut, b.management+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.SetBasicAuth("guest", "guest")
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode >= 300 {
+		return fmt.Errorf("PUT %s: %s, %w", path, response.Status, err)
+	}
+	return nil
+}
+
+// hold is the process of the crowd: n connections, until it is killed.
+func hold(url string, n int) error {
+	errs := make(chan error, n)
+	few := make(chan struct{}, 20)
+	for range n {
+		go func() {
+			few <- struct{}{}
+			defer func() { <-few }()
+			errs <- holdOne(url)
+		}()
+	}
+	for range n {
+		if err := <-errs; err != nil {
+			return err
+		}
+	}
+	fmt.Println("all hold")
+	select {}
+}
+
+func holdOne(url string) error {
+	conn, err := amqp.Dial(url)
+	if err != nil {
+		return err
+	}
+	ch, err := conn.Channel()
+	if err != nil {
+		return err
+	}
+	var came sync.WaitGroup
+	came.Add(heldUnacked)
+	for range heldQueues {
+		q, err := ch.QueueDeclare("", false, false, true, false, nil)
+		if err != nil {
+			return err
+		}
+		for range heldUnacked / heldQueues {
+			m := amqp.Publishing{Body: []byte("sixteen octets..")}
+			if err := ch.PublishWithContext(context.Background(), "", q.Name, false, false, m); err != nil {
+				return err
+			}
+		}
+		deliveries, err := ch.Consume(q.Name, "", false, true, false, false, nil)
+		if err != nil {
+			return err
+		}
+		go func() {
+			for range deliveries {
+				came.Done()
+			}
+		}()
+	}
+	came.Wait()
+	return nil
+}

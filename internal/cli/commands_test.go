@@ -101,7 +101,8 @@ func TestReferenceCommands(t *testing.T) {
 }
 
 func TestNothingHarmfulIsProposed(t *testing.T) {
-	// If this fails, a user who mistypes the name of a command is shown one that deletes or stops something, and runs it.
+	// If this fails, a user who mistypes the name of a command is shown one that deletes or stops something, and
+	// runs it.
 	t.Parallel()
 	c := &command.Call{Tool: command.EveryTool}
 	taken := regexp.MustCompile(`delete|purge|reset|stop|shutdown|forget|discard|close|clear|cancel|force`)

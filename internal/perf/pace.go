@@ -16,8 +16,8 @@ const (
 	// napMax is how long a pace sleeps before it looks whether it shall stop.
 	napMax = 50 * time.Millisecond
 
-	// threadsMax is how many paced publishers have a thread each: its sleeps are exact. More of them share the runtime's
-	// timers, which are exact to a millisecond; a process may not have 10,000 threads.
+	// threadsMax is how many paced publishers have a thread each: its sleeps are exact. More of them share the
+	// runtime's timers, which are exact to a millisecond; a process may not have 10,000 threads.
 	threadsMax = 256
 )
 

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -139,29 +138,5 @@ func TestNoMachineIsNamed(t *testing.T) {
 	}
 	for _, f := range files(t) {
 		f.report(t, "a path or registry of some machine", words...)
-	}
-}
-
-func TestReadmeProgramBuilds(t *testing.T) {
-	// If this fails, the first thing a newcomer copies does not compile.
-	t.Parallel()
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(readme), "```go\n")
-	program, _, found := strings.Cut(rest, "```\n")
-	if !found {
-		t.Fatal("README.md has no Go program")
-	}
-	path := filepath.Join(t.TempDir(), "main.go")
-	if err := os.WriteFile(path, []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"go", "vet", path}, {"gofmt", "-l", path}} {
-		out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
-		if err != nil || len(out) > 0 {
-			t.Errorf("%s: %v\n%s", strings.Join(args, " "), err, out)
-		}
 	}
 }

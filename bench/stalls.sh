@@ -5,8 +5,8 @@
 #   stalls.sh BINARY   runs a fresh Bartleby, twice, and prints the tables of stalls in README.md.
 #
 # BACKLOG (5000000), QUEUES (10000), COPIES (200000), UNACKED (200000), ENDS (1000) and LETTERS (256, of 15 MB) are the
-# sizes of these operations. DATA (build/stalls/data) is the broker's directory, SERVE are more arguments for `bartleby serve`.
-# BENCH_PORT (25860) is the first of three consecutive ports.
+# sizes of these operations. DATA (build/stalls/data) is the broker's directory, SERVE are more arguments for
+# `bartleby serve`. BENCH_PORT (25860) is the first of three consecutive ports.
 set -eu
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)

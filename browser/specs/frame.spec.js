@@ -121,6 +121,7 @@ world.test('what changes while text is selected is shown when it is not any more
 
 world.test('who may do little is told what is missing', { user: 'erika:erika' }, async (c) => {
   c.expect(/40[13]/);
+  await c.broker.put('permissions/%2F/erika', { configure: '^$', write: '^elsewhere$', read: '^payments\\.' });
   await c.open('/letters?view=list&filter=queue:payments.dead');
   await c.page.getByRole('row').filter({ hasText: 'charge-' }).first().waitFor(); // it may read that queue
   await c.button('redrive.found').click();

@@ -44,6 +44,17 @@ type Permission struct {
 	Read      string `json:"read"`
 }
 
+// OwnPermissions are what the caller may do in a virtual host, GET /api/x/permissions/{vhost}. The
+// expressions are empty where it has no permissions.
+type OwnPermissions struct {
+	VHost     string `json:"vhost"`
+	Configure string `json:"configure"`
+	Write     string `json:"write"`
+	Read      string `json:"read"`
+	// DeadLetters says by tag, such as office-redrive, whether the caller may do what the tag allows.
+	DeadLetters map[string]bool `json:"dead_letters"`
+}
+
 // PutPermission is the body of PUT /api/permissions/{vhost}/{user}. All three must be present.
 type PutPermission struct {
 	Configure *string `json:"configure"`

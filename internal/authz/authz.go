@@ -227,6 +227,17 @@ func (r *Rights) Configure(vhost, name string) bool {
 	return r.allowed(vhost, accounts.Configure, name)
 }
 
+// Expressions are those of the permissions in a virtual host, empty if there are none.
+func (r *Rights) Expressions(vhost string) (configure, write, read string) {
+	if r.who.Local {
+		return ".*", ".*", ".*"
+	}
+	if p, found := r.view.Permission(r.who.User, vhost); found {
+		return p.Configure, p.Write, p.Read
+	}
+	return "", "", ""
+}
+
 // NeedQueue denies whoever lacks a permission on a queue.
 func (r *Rights) NeedQueue(op accounts.Operation, vhost, queue string) error {
 	if !r.allowed(vhost, op, queue) {

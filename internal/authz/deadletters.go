@@ -24,6 +24,9 @@ const (
 	allLetterRights = "office"
 )
 
+// LetterRights are all of them.
+var LetterRights = []LetterRight{Payload, Redrive, Discard, Edit}
+
 // MayWith reports whether the principal has a right.
 func (r *Rights) MayWith(right LetterRight) bool {
 	return !r.strict || r.Has(Administrator) || r.user != nil && (r.user.Tagged(string(right)) || r.user.Tagged(allLetterRights))

@@ -10,6 +10,10 @@ import (
 func permissionEndpoints() []web.Endpoint {
 	return []web.Endpoint{
 		{
+			Pattern: "GET x/permissions/{vhost}", Tag: authz.Management, Serve: getOwnPermissions,
+			Summary: "The caller's permissions in a virtual host", Out: api.OwnPermissions{},
+		},
+		{
 			Pattern: "GET vhosts/{vhost}/permissions", Tag: authz.Administrator, Serve: getVHostPermissions,
 			Summary: "Permissions in a virtual host", Out: api.List[api.Permission]{},
 		},
@@ -141,6 +145,20 @@ func grantee(r *web.Request) (vhost, user string, err error) {
 		return "", "", web.ErrNotFound
 	}
 	return vhost, user, nil
+}
+
+// getOwnPermissions shows what the caller may do: the console shows it before it is refused.
+func getOwnPermissions(r *web.Request) (web.Answer, error) {
+	name := r.PathValue("vhost")
+	if _, err := r.VHost(name); err != nil {
+		return web.Answer{}, err
+	}
+	own := api.OwnPermissions{VHost: name, DeadLetters: map[string]bool{}}
+	own.Configure, own.Write, own.Read = r.Caller.Expressions(name)
+	for _, right := range authz.LetterRights {
+		own.DeadLetters[string(right)] = r.Caller.MayWith(right)
+	}
+	return web.OK(own)
 }
 
 func getPermission(r *web.Request) (web.Answer, error) {

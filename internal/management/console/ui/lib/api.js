@@ -23,6 +23,8 @@ export class Refusal extends Error {
 export const token = signal('');
 // lostSession counts how often an answer said that nobody is logged in.
 export const lostSession = signal(0);
+// denied counts how often an answer said that the user lacks a right.
+export const denied = signal(0);
 // reachable is false from a failed request until the next one that is answered.
 export const reachable = signal(true);
 
@@ -78,6 +80,7 @@ export async function ask(method, to, { query, body, form, signal: abort, header
   if (answer.ok) return { status: answer.status, data, headers: answer.headers };
   const refusal = new Refusal(answer.status, data?.error || '', String(data?.reason || answer.statusText));
   if (answer.status === 401 && refusal.kind === 'not_authorized' && !form) lostSession.value++;
+  if (refusal.noRight) denied.value++;
   throw refusal;
 }
 

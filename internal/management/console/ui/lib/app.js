@@ -7,6 +7,7 @@ import { find, route, startRouter } from './router.js';
 import { startSession, user } from './session.js';
 import { startLive } from './live.js';
 import { startKeys } from './keys.js';
+import { startTips } from './tips.js';
 import { Frame } from './frame.js';
 import { Login } from './login.js';
 import { pages } from '../pages/registry.js';
@@ -24,6 +25,7 @@ function App() {
 startTheme();
 startRouter();
 startKeys();
+startTips();
 startLive();
 const openMenus = 'details.menu[open]';
 // Menus close when something else is pressed, or with Esc.

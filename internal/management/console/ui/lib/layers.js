@@ -3,6 +3,8 @@ import { html, signal, useEffect, useRef, useId, useState } from './html.js';
 import { t } from './i18n.js';
 import { Icon } from './icon.js';
 import { TextField } from './form.js';
+import { inWords } from './rights.js';
+import { refused } from './permissions.js';
 import { route, visits } from './router.js';
 
 const shown = signal([]);
@@ -94,7 +96,7 @@ export async function attempt(what, done) {
 // reasonOf is a refusal in words.
 export function reasonOf(error) {
   if (error.status === 0) return t('frame.unreachable');
-  return error.reason || error.message || String(error);
+  return inWords(error.noRight && refused(error.reason)) || error.reason || error.message || String(error);
 }
 
 export function Layers() {

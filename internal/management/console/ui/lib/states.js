@@ -40,7 +40,7 @@ export function Command({ words, label }) {
 // Failure shows why something could not be shown: a right that is missing, something that is not there, or a fault with a retry.
 export function Failure({ error, retry }) {
   if (error.noRight) {
-    return html`<section class="empty" role="alert"><h2>${t('frame.no_right')}</h2><p>${t('frame.no_right_text')}</p><p class="reason"><code>${error.reason}</code></p></section>`;
+    return html`<section class="empty" role="alert"><h2>${t('frame.no_right')}</h2><p class="reason">${reasonOf(error)}</p><p>${t('frame.ask_for_right')}</p></section>`;
   }
   if (error.missing) {
     return html`<section class="empty" role="alert"><h2>${t('frame.not_there')}</h2><p>${t('frame.not_there_text')}</p></section>`;

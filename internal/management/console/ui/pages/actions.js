@@ -12,7 +12,7 @@ export const actions = [
   { title: 'policies.create', needs: 'policymaker', run: () => go('/policies/edit', { vhost: oneVHost.value }) },
   {
     title: 'policies.create_operator',
-    needs: 'policymaker',
+    needs: 'administrator',
     run: () => go('/policies/edit', { vhost: oneVHost.value, operator: '1' }),
   },
   {

@@ -24,7 +24,7 @@ export const broker = [
     path: '/exchanges',
     title: 'exchanges.title',
     nav: { group: 'flow', order: 2, icon: 'exchanges', key: 'e' },
-    load: () => import('./broker/exchanges.js'),
+    load: knowing(() => import('./broker/exchanges.js')),
   },
   {
     path: '/exchanges/:vhost/:name',

@@ -6,7 +6,8 @@ import { find, said } from '../pages/broker/said.js';
 import { deedOf, plainObject } from '../pages/broker/deed.js';
 import { nameTrouble } from '../pages/broker/queue-name.js';
 import { follow, headersFit, topicFits } from '../pages/broker/routing.js';
-import { allows, judge, lookAround, password, topicJudge, trouble } from '../pages/broker/rights.js';
+import { allows, missing, missingAny, refused } from '../lib/permissions.js';
+import { judge, lookAround, password, topicJudge, trouble } from '../pages/broker/rights.js';
 import { connected, curve, deadEnd, labelOf, layout, shorten, tree } from '../pages/broker/graph.js';
 import { compare, readDocument } from '../pages/broker/definitions-diff.js';
 import { remembered } from '../pages/broker/readings.js';
@@ -61,6 +62,44 @@ test('a message is followed through exchanges, alternates and circles', () => {
   assert.deepEqual(follow(at, 'a', 'z').queues, [{ name: 'rest', sure: true }]);
   assert.deepEqual(follow(at, '', 'q').queues, [{ name: 'q', sure: true }]);
   assert.equal(follow(at, 'gone', 'q').steps[0].missing, true);
+});
+
+test('what a user lacks is found before the broker refuses, and in what it says', () => {
+  const own = { vhost: '/', configure: '', write: '^$', read: '^(orders|amq\\.default$)' };
+  assert.equal(missing(own, 'read', 'queue', ['orders', 'orders.dead']), null);
+  assert.deepEqual(missing(own, 'read', 'queue', ['orders', 'mail']), {
+    key: 'lacks.queue',
+    params: { right: 'read', name: 'mail' },
+  });
+  assert.equal(missing(own, 'read', 'exchange', ['']), null);
+  assert.equal(missing(own, 'write', 'exchange', ['x']).key, 'lacks.exchange');
+  assert.equal(missing(undefined, 'write', 'exchange', ['x']), null, 'the broker decides');
+  assert.equal(missing({ ...own, read: '(?i)ORDERS' }, 'read', 'queue', ['orders']), null, 'JavaScript cannot read it');
+  assert.deepEqual(
+    ['configure', 'write', 'read'].map((right) => missingAny(own, right)?.params.right ?? ''),
+    ['configure', 'write', ''],
+  );
+  const of = (text) => {
+    const found = refused(text);
+    return found && [found.key, ...Object.values(found.params)];
+  };
+  const queue = "configure access to queue 'it's' in vhost '/' refused for user 'rita'";
+  assert.deepEqual(of(`Access refused: ${queue}`), ['lacks.queue', 'configure', 'queue', "it's"]);
+  assert.deepEqual(of(`ACCESS_REFUSED - ${queue}`), ['lacks.queue', 'configure', 'queue', "it's"]);
+  assert.deepEqual(
+    of("Access refused: write access to topic 'a.b' in exchange 'x' in vhost '/' refused for user 'u'"),
+    ['lacks.topic', 'write', 'a.b', 'x'],
+  );
+  assert.deepEqual(of('Not policymaker user'), ['lacks.tag', 'policymaker']);
+  assert.deepEqual(of('Access refused: Not office-redrive user'), ['lacks.tag', 'office-redrive']);
+  assert.deepEqual(of("redrive 3 belongs to user 'eva': only that user and administrators may change it"), [
+    'lacks.owner',
+    'eva',
+  ]);
+  assert.deepEqual(of('Access refused: read access to the source of redrive 7 is missing'), ['lacks.source', '7']);
+  assert.deepEqual(of('Access refused: read access to the queue where the message died is missing'), ['lacks.died']);
+  assert.equal(of('queue is full'), null);
+  assert.equal(of(undefined), null);
 });
 
 test('rights', () => {

@@ -169,7 +169,7 @@ test('every key is used, and what is used is there', () => {
   const literal = new Set([...text.matchAll(/['"`]([a-z][\w-]*\.[\w.-]+)['"`]/g)].map((m) => m[1]));
   // t(`reason.${x}`) and word('reason', x) use all keys of a group.
   const groups = new Set(
-    [...text.matchAll(/\b(?:t|say|written)\((?:say, )?`([a-z][\w.-]*[._])\$\{/g)].map((m) => m[1]),
+    [...text.matchAll(/(?:\bkey: |\b(?:t|say|written)\((?:say, )?)`([a-z][\w.-]*[._])\$\{/g)].map((m) => m[1]),
   );
   for (const m of text.matchAll(/\b(?:word|has|say)\(\s*['"]([a-z][\w-]*)['"]/g)) groups.add(m[1] + '.');
   const unused = Object.keys(en).filter((k) => !literal.has(k) && ![...groups].some((g) => k.startsWith(g)));

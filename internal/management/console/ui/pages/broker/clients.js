@@ -11,6 +11,8 @@ import { Ago } from '../../lib/time.js';
 import { Code } from '../../lib/code.js';
 import { Dialog, attempt, open } from '../../lib/layers.js';
 import { TextField } from '../../lib/form.js';
+import { first, lacksOwner } from '../../lib/rights.js';
+import { Action } from '../../lib/action.js';
 import { oneVHost, vhost, within } from '../../lib/vhosts.js';
 import { here } from '../../lib/here.js';
 import { connectCode } from '../code/clients.js';
@@ -79,13 +81,13 @@ export function renderConnections() {
     <${Table} id="connections" caption=${t('connections.title')} source=${source} columns=${connectionColumns()} keyOf=${(c) => c.name} selection=${picked} onOpen=${(c) => open(Connection, { name: c.name })}
       actions=${(rows) =>
         rows.length > 0 &&
-        html`<button type="button" onClick=${() =>
+        html`<${Action} lacks=${first(...rows.map((c) => lacksOwner(c.user)))} onClick=${() =>
           open(Close, { names: rows.map((c) => c.name) }).then((done) => {
             if (done) {
               picked[1](new Set());
               source.refresh();
             }
-          })}>${t('connections.close')}</button>`}
+          })}>${t('connections.close')}</${Action}>`}
       empty=${html`<${Empty} title=${t('connections.none')} text=${t('connections.none_text')} code=${connectCode(here(), oneVHost.value)} />`} />`;
 }
 
@@ -131,7 +133,7 @@ function Connection({ close, name }) {
     },
     [name],
   );
-  return html`<${Dialog} title=${name} close=${close} wide actions=${html`<button type="button" class="danger" onClick=${() => open(Close, { names: [name] }).then((done) => done && close())}>${t('connections.close')}</button><button type="button" onClick=${() => close()}>${t('frame.close')}</button>`}>
+  return html`<${Dialog} title=${name} close=${close} wide actions=${html`<${Action} className="danger" lacks=${got.data ? lacksOwner(got.data.c.user) : ''} onClick=${() => open(Close, { names: [name] }).then((done) => done && close())}>${t('connections.close')}</${Action}><button type="button" onClick=${() => close()}>${t('frame.close')}</button>`}>
     <${Shown} of=${got}>${({ c, channels, queues }) => html`<dl class="pairs">
       <dt>${t('message.state')}</dt><dd><${State} of=${c.state} /></dd><dt>${t('consumers.user')}</dt><dd>${c.user}</dd><dt>${t('queues.vhost')}</dt><dd>${c.vhost}</dd>
       <dt>${t('connections.protocol')}</dt><dd>${c.protocol} · ${c.auth_mechanism}</dd><dt>${t('connections.since')}</dt><dd><${Ago} at=${c.connected_at} /></dd>

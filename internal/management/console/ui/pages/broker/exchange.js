@@ -12,7 +12,9 @@ import { TextField, TextArea } from '../../lib/form.js';
 import { ExchangeLink, QueueLink, Rate, Stat, exchangeName, parseObject, rateOf } from './parts.js';
 import { Args } from './setting-parts.js';
 import { ExchangeBadges, removeExchanges } from './exchanges.js';
-import { bind, publishTo, unbind } from './queue-dialogs.js';
+import { bind, lacksToBind, publishTo, unbind } from './queue-dialogs.js';
+import { rightsIn } from '../../lib/rights.js';
+import { Action } from '../../lib/action.js';
 import { bindCode } from '../code/clients.js';
 import { follow } from './routing.js';
 import { Way } from './graph-view.js';
@@ -49,7 +51,7 @@ const columnsOf = (outward, gone) =>
       render: (b) =>
         b.source === ''
           ? html`<span class="faint">${t('bind.implicit')}</span>`
-          : html`<button type="button" class="small" onClick=${() => unbind(b).then(gone)}>${t('bind.remove')}</button>`,
+          : html`<${Action} className="small" lacks=${lacksToBind(b)} onClick=${() => unbind(b).then(gone)}>${t('bind.remove')}</${Action}>`,
     },
   ].filter(Boolean);
 
@@ -67,10 +69,12 @@ function Bound({ vhost, exchange, outward }) {
       outward ? { vhost, source: exchange.name } : { vhost, target: { type: 'exchange', name: exchange.name } },
     ).then((done) => done && got.refresh());
   if (!outward && source.known && source.total === 0) return null;
+  const lacks = rightsIn(vhost).exchange(outward ? 'read' : 'write', exchange.name);
+  const adds = html`<${Action} lacks=${lacks} onClick=${add}>${t('bind.title')}</${Action}>`;
   return html`<section><h2>${outward ? t('exchange.outward') : t('exchange.inward')}</h2>
     <${Table} id=${outward ? 'bindings-out' : 'bindings-in'} caption=${outward ? t('exchange.outward') : t('exchange.inward')} source=${source} columns=${columns} keyOf=${(b) => `${b.source} ${b.destination} ${b.properties_key}`}
-      actions=${() => exchange.name !== '' && html`<button type="button" onClick=${add}>${t('bind.title')}</button>`}
-      empty=${html`<${Empty} title=${t('exchange.unbound')} text=${t('exchange.unbound_text')} code=${bindCode({ queue: 'orders', exchange: exchange.name, key: 'orders' })}><button type="button" onClick=${add}>${t('bind.title')}</button></${Empty}>`} /></section>`;
+      actions=${() => exchange.name !== '' && adds}
+      empty=${html`<${Empty} title=${t('exchange.unbound')} text=${t('exchange.unbound_text')} code=${bindCode({ queue: 'orders', exchange: exchange.name, key: 'orders' })}>${adds}</${Empty}>`} /></section>`;
 }
 
 // Tester asks where a message with a key and headers would go, by what is bound now.
@@ -129,9 +133,9 @@ export function render({ params: { vhost, name: shown } }) {
     <div class="page-head"><h1>${shown === 'amq.default' ? t('exchange.default') : shown}</h1>
       ${
         e &&
-        html`<span class="buttons"><button type="button" disabled=${e.internal} onClick=${() => publishTo({ vhost, exchange: e.name, fixed: true })}>${t('publish.do')}</button>
+        html`<span class="buttons"><${Action} lacks=${rightsIn(vhost).exchange('write', e.name)} disabled=${e.internal} onClick=${() => publishTo({ vhost, exchange: e.name, fixed: true })}>${t('publish.do')}</${Action}>
         <a class="button" href=${href('/topology', { vhost, root: `e:${e.name}` })}>${t('topology.title')}</a>
-        ${own && html`<button type="button" onClick=${() => removeExchanges([e]).then((done) => done && go('/exchanges', { vhost }))}><${Icon} name="discard" /> ${t('queues.delete')}</button>`}</span>`
+        ${own && html`<${Action} lacks=${rightsIn(vhost).exchange('configure', e.name)} onClick=${() => removeExchanges([e]).then((done) => done && go('/exchanges', { vhost }))}><${Icon} name="discard" /> ${t('queues.delete')}</${Action}>`}</span>`
       }</div>
     <${Shown} of=${got}>${(d) => html`
       <div class="cards"><${Stat} title=${t('queues.in')} value=${rateOf(d, 'publish_in') === undefined ? '–' : html`<${Rate} of=${d} name="publish_in" />`} />

@@ -10,16 +10,27 @@ import { Icon } from '../../lib/icon.js';
 import { Dialog, attempt, confirm, open } from '../../lib/layers.js';
 import { Check, Select, TextArea, TextField } from '../../lib/form.js';
 import { within, vhost, vhosts, oneVHost } from '../../lib/vhosts.js';
+import { first, rightsIn } from '../../lib/rights.js';
+import { Action } from '../../lib/action.js';
 import { ExchangeLink, Rate, exchangeName, parseObject, rateOf } from './parts.js';
+import { BadgeList, policyBadges } from './setting-parts.js';
 import { nameTrouble } from './queue-name.js';
 
 // ExchangeBadges are an exchange's properties in a few letters.
 export function ExchangeBadges({ exchange: e }) {
-  const tag = (code, text) => html`<abbr class="tag" title=${text}>${code}<span class="hidden"> ${text}</span></abbr>`;
-  return html`<span class="badges">${e.durable && tag('D', t('setting.durable'))}${e.auto_delete && tag('AD', t('exchange.auto_delete'))}${e.internal && tag('I', t('exchange.internal'))}
-    ${e.arguments?.['alternate-exchange'] !== undefined && tag('AE', `${t('setting.alternate-exchange')}: ${e.arguments['alternate-exchange']}`)}
-    ${e.arguments?.['x-delayed-type'] && tag('DM', t('exchange.delayed', { type: e.arguments['x-delayed-type'] }))}
-    ${e.policy && html`<span class="tag outline" title=${t('queue.policy', { name: e.policy })}>${e.policy}</span>`}</span>`;
+  const { 'alternate-exchange': alternate, 'x-delayed-type': delayed } = e.arguments || {};
+  const badges = [
+    e.durable && { code: 'D', text: t('setting.durable') },
+    e.auto_delete && { code: 'AD', text: t('exchange.auto_delete') },
+    e.internal && { code: 'I', text: t('exchange.internal') },
+    alternate !== undefined && {
+      code: 'AE',
+      text: `${t('setting.alternate-exchange')}: ${alternate || t('exchange.default')}`,
+    },
+    delayed && { code: 'DM', text: t('exchange.delayed', { type: delayed }) },
+    ...policyBadges(e),
+  ];
+  return html`<${BadgeList} badges=${badges.filter(Boolean)} />`;
 }
 
 const columnsOf = () => {
@@ -83,18 +94,18 @@ export function render() {
   const columns = columnsOf();
   const source = useServerList(within('exchanges'), { usual: { sort: 'name' }, on: ['queues'] });
   return html`<div class="page-head"><h1>${t('exchanges.title')}</h1>
-      <button type="button" onClick=${createExchange}><${Icon} name="plus" /> ${t('exchange.create')}</button></div>
+      <${Action} lacks=${rightsIn(oneVHost.value).any('configure')} onClick=${createExchange}><${Icon} name="plus" /> ${t('exchange.create')}</${Action}></div>
     <${Table} id="exchanges" caption=${t('exchanges.title')} source=${source} columns=${columns} keyOf=${(e) => `${e.name || 'amq.default'} · ${e.vhost}`} selection=${picked}
       onOpen=${(e) => go(to`/exchanges/${e.vhost}/${exchangeName(e.name)}`)}
       actions=${(rows) =>
         rows.length > 0 &&
-        html`<button type="button" disabled=${rows.some((e) => e.name === '' || e.name.startsWith('amq.'))} onClick=${() =>
+        html`<${Action} lacks=${first(...rows.map((e) => rightsIn(e.vhost).exchange('configure', e.name)))} disabled=${rows.some((e) => e.name === '' || e.name.startsWith('amq.'))} onClick=${() =>
           removeExchanges(rows).then((done) => {
             if (done) {
               picked[1](new Set());
               source.refresh();
             }
-          })}><${Icon} name="discard" /> ${t('queues.delete')}</button>`} />`;
+          })}><${Icon} name="discard" /> ${t('queues.delete')}</${Action}>`} />`;
 }
 
 // createExchange asks for what an exchange shall be, declares it, and shows it.

@@ -27,7 +27,7 @@ export function marksOf(n) {
   if (n.missing) all.push(['✕', t('topology.missing')]);
   if (n.queue?.loop) all.push(['↻', t('topology.loop')]);
   if (deadEnd(n)) all.push(['⊣', t('topology.dead_end')]);
-  if (n.severity) all.push(['!', word('severity', n.severity)]);
+  if (n.severity) all.push(['!', t('topology.finding', { severity: word('severity', n.severity) })]);
   if (n.hidden) all.push([`+${n.hidden}`, t('topology.hidden', { n: n.hidden })]);
   return all;
 }
@@ -60,10 +60,10 @@ function Node({ of, vhost, root }) {
   const full = n.queue?.max_length ? Math.min(1, n.queue.ready / n.queue.max_length) : 0;
   const round = n.kind === 'exchange' ? h / 2 : 5;
   const sub = n.queue
-    ? `${num(n.queue.ready + n.queue.unacked)}${n.queue.waiting ? ` + ${num(n.queue.waiting)} ⏱` : ''}`
+    ? `${num(n.queue.ready + n.queue.unacked)}${n.queue.waiting ? ` + ${t('topology.waiting', { n: n.queue.waiting })}` : ''}`
     : n.type || '?';
   const signs = marks.map(([m]) => m).join(' ');
-  return html`<a href=${nodeLink(vhost, n.id)} aria-label=${`${title} ${sub} ${signs} – ${text}`}><g class=${`node ${n.kind} ${n.missing ? 'missing' : ''} ${n.severity} ${n.id === root ? 'at' : ''}`} transform=${`translate(${x - w / 2} ${y - h / 2})`}>
+  return html`<a href=${nodeLink(vhost, n.id)} aria-label=${`${title} ${sub} ${signs} – ${text}`} data-tip=${text}><g class=${`node ${n.kind} ${n.missing ? 'missing' : ''} ${n.severity} ${n.id === root ? 'at' : ''}`} transform=${`translate(${x - w / 2} ${y - h / 2})`}><title>${text}</title>
     <rect class="shape" width=${w} height=${h} rx=${round} />
     ${full > 0 && html`<rect class="fill" x="2" y=${2 + (h - 4) * (1 - full)} width=${w - 4} height=${(h - 4) * full} rx="3" />`}
     <text x=${w / 2} y="20" text-anchor="middle">${title}</text>${' '}

@@ -7,6 +7,8 @@ import { go, href } from '../../lib/router.js';
 import { attempt } from '../../lib/layers.js';
 import { NumberField, Select, TextArea, TextField } from '../../lib/form.js';
 import { Codes } from '../../lib/code.js';
+import { lacksTag } from '../../lib/rights.js';
+import { Action } from '../../lib/action.js';
 import { Failure, Loading } from '../../lib/states.js';
 import { oneVHost, vhosts } from '../../lib/vhosts.js';
 import { SettingField } from './setting-parts.js';
@@ -116,6 +118,7 @@ function Editor({ operator, vhost, known, query }) {
   const suggested = (exchanges.data || []).map((e) => e.name).filter(Boolean);
   const fieldOf = ({ name }) =>
     html`<${SettingField} key=${name} name=${name} value=${f.definition[name]} onInput=${setKey(name)} exchanges=${suggested} nameless />`;
+  const lacks = lacksTag(operator ? 'administrator' : 'policymaker');
   const kinds = ['queues', 'classic_queues', 'quorum_queues', ...(operator ? [] : ['exchanges', 'all'])];
   return html`<div class="split">
     <form class="card" onSubmit=${submit}>
@@ -148,8 +151,8 @@ function Editor({ operator, vhost, known, query }) {
       })}
       <div class="form">
         <${TextArea} className="whole mono" label=${t('policies.json')} hint=${t('policies.json_hint')} error=${read.value ? undefined : read.error || t('form_words.object')} value=${text} onInput=${type} rows="8" /></div>
-      <p class="buttons"><button type="submit" class="primary" disabled=${!ready}>${t('policies.save')}</button>
-        ${known && html`<button type="button" onClick=${() => removePolicy({ vhost, name: known.name }, operator).then(leave)}>${t('queues.delete')}</button>`}</p>
+      <p class="buttons">${lacks ? html`<${Action} className="primary" lacks=${lacks}>${t('policies.save')}</${Action}>` : html`<button type="submit" class="primary" disabled=${!ready}>${t('policies.save')}</button>`}
+        ${known && html`<${Action} lacks=${lacks} onClick=${() => removePolicy({ vhost, name: known.name }, operator).then(leave)}>${t('queues.delete')}</${Action}>`}</p>
     </form>
     <div class="stack">
       <section class="card"><h2>${t('trial.title')}</h2><${Trial} vhost=${f.vhost} of=${trial} /></section>

@@ -5,6 +5,7 @@ import { api, path } from '../../lib/api.js';
 import { Dialog, attempt, confirm, open, toast, reasonOf } from '../../lib/layers.js';
 import { TextField, TextArea, NumberField, Select, Check } from '../../lib/form.js';
 import { Code } from '../../lib/code.js';
+import { first, rightsIn } from '../../lib/rights.js';
 import { exchangeName, parseObject } from './parts.js';
 
 // publishTo opens the dialog that publishes to an exchange; routingKey is where it begins.
@@ -218,6 +219,13 @@ function Bind({ close, vhost, source, target, delayed }) {
       <${TextArea} className="whole" label=${t('bind.arguments')} hint=${t('bind.arguments_hint')} error=${args.error} value=${f.args} onInput=${(v) => set({ ...f, args: v })} rows="3" />
     </form>
   </${Dialog}>`;
+}
+
+// lacksToBind is what is missing to change a binding.
+export function lacksToBind(b) {
+  const rights = rightsIn(b.vhost);
+  const kind = b.destination_type === 'queue' ? rights.queue : rights.exchange;
+  return first(kind('write', b.destination), rights.exchange('read', b.source));
 }
 
 // unbind asks, and takes a binding away.

@@ -10,9 +10,11 @@ import { Empty } from '../../lib/states.js';
 import { Ago } from '../../lib/time.js';
 import { attempt } from '../../lib/layers.js';
 import { may } from '../../lib/session.js';
+import { rightsIn } from '../../lib/rights.js';
+import { Action } from '../../lib/action.js';
 import { ExchangeLink, yesNo } from './parts.js';
 import { Args } from './setting-parts.js';
-import { bind, unbind } from './queue-dialogs.js';
+import { bind, lacksToBind, unbind } from './queue-dialogs.js';
 import { bindCode, consumeCode } from '../code/clients.js';
 import { retryCommand } from '../code/commands.js';
 import { patternOf } from './queue-name.js';
@@ -83,7 +85,7 @@ const bindingColumns = (gone) => [
     render: (b) =>
       b.source === ''
         ? html`<span class="faint">${t('bind.implicit')}</span>`
-        : html`<button type="button" class="small" onClick=${() => unbind(b).then(gone)}>${t('bind.remove')}</button>`,
+        : html`<${Action} className="small" lacks=${lacksToBind(b)} onClick=${() => unbind(b).then(gone)}>${t('bind.remove')}</${Action}>`,
   },
 ];
 
@@ -93,7 +95,7 @@ export function Bindings({ vhost, name }) {
   const source = useRows(got, columns, { prefix: 'b.' });
   const add = () => bind({ vhost, target: { type: 'queue', name } }).then((done) => done && got.refresh());
   return html`<${Table} id="queue-bindings" caption=${t('bind.list')} source=${source} columns=${columns} keyOf=${(b) => `${b.source} ${b.properties_key}`}
-      actions=${() => html`<button type="button" onClick=${add}>${t('bind.title')}</button>`} />
+      actions=${() => html`<${Action} lacks=${rightsIn(vhost).queue('write', name)} onClick=${add}>${t('bind.title')}</${Action}>`} />
     ${source.total === 1 && html`<${Empty} title=${t('bind.only_default')} text=${t('bind.only_default_text', { name })} code=${bindCode({ queue: name, exchange: 'amq.topic', key: `${name}.#` })} />`}`;
 }
 
@@ -159,7 +161,7 @@ export function WaitingList({ vhost, name }) {
     }
   };
   return html`<${Table} id="queue-waiting" caption=${t('waiting.title')} source=${list.source} columns=${waitingColumns()} keyOf=${(m) => m.id} selection=${picked} filter=${false} more=${list.more}
-    actions=${(rows) => html`<button type="button" disabled=${list.source.total === 0} onClick=${() => retry(rows.length ? { ids: rows.map((m) => m.id) } : { all: true })}>${rows.length ? t('waiting.retry_some', { n: rows.length }) : t('waiting.retry_all')}</button>`}
+    actions=${(rows) => html`<${Action} lacks=${rightsIn(vhost).queue('read', name)} disabled=${list.source.total === 0} onClick=${() => retry(rows.length ? { ids: rows.map((m) => m.id) } : { all: true })}>${rows.length ? t('waiting.retry_some', { n: rows.length }) : t('waiting.retry_all')}</${Action}>`}
     empty=${html`<${Empty} title=${t('waiting.none')} text=${t('waiting.none_text')} cli=${retryCommand({ vhost, name })} docs="retries-and-limits.md">
       ${may('policymaker') && html`<p><a class="button" href=${href('/policies/edit', { vhost, pattern: patternOf([name]), preset: 'retry' })}>${t('waiting.make_policy')}</a></p>`}</${Empty}>`} />`;
 }

@@ -7,6 +7,8 @@ import { go, href } from '../../lib/router.js';
 import { Shown } from '../../lib/states.js';
 import { Icon } from '../../lib/icon.js';
 import { may } from '../../lib/session.js';
+import { rightsIn } from '../../lib/rights.js';
+import { Action } from '../../lib/action.js';
 import { Tabs } from './parts.js';
 import { Summary } from './queue-summary.js';
 import { Bindings, Consumers, HeldList, WaitingList } from './queue-tabs.js';
@@ -28,16 +30,17 @@ export function render({ params: { vhost, name }, query }) {
   );
   const tab = query.tab || 'summary';
   const q = got.data;
+  const rights = rightsIn(vhost);
   return html`<p class="crumbs"><a href=${href('/queues', { vhost })}>${t('queues.title')}</a> <span aria-hidden="true">›</span> ${vhost}</p>
     <div class="page-head"><h1>${name}</h1>
       ${
         q &&
         html`<span class="buttons">
-        <button type="button" onClick=${() => publishTo({ vhost, exchange: '', routingKey: name, fixed: true }).then(got.refresh)}>${t('publish.do')}</button>
-        <button type="button" onClick=${() => getFrom({ vhost, name }).then(got.refresh)}>${t('get.do')}</button>
+        <${Action} lacks=${rights.exchange('write', '')} onClick=${() => publishTo({ vhost, exchange: '', routingKey: name, fixed: true }).then(got.refresh)}>${t('publish.do')}</${Action}>
+        <${Action} lacks=${rights.queue('read', name)} onClick=${() => getFrom({ vhost, name }).then(got.refresh)}>${t('get.do')}</${Action}>
         ${may('policymaker') && html`<a class="button" href=${href('/policies/edit', { vhost, pattern: `^${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$` })}>${t('queues.set_policy')}</a>`}
-        <button type="button" onClick=${() => purge([q]).then(got.refresh)}>${t('queues.purge')}</button>
-        <button type="button" onClick=${() => remove([q]).then((done) => done && go('/queues', { vhost }))}><${Icon} name="discard" /> ${t('queues.delete')}</button>
+        <${Action} lacks=${rights.queue('read', name)} onClick=${() => purge([q]).then(got.refresh)}>${t('queues.purge')}</${Action}>
+        <${Action} lacks=${rights.queue('configure', name)} onClick=${() => remove([q]).then((done) => done && go('/queues', { vhost }))}><${Icon} name="discard" /> ${t('queues.delete')}</${Action}>
       </span>`
       }</div>
     <${Shown} of=${got}>${(d) => html`

@@ -12,6 +12,8 @@ import { Sparkline } from '../../lib/chart.js';
 import { Ago } from '../../lib/time.js';
 import { within, vhost, vhosts, oneVHost } from '../../lib/vhosts.js';
 import { may } from '../../lib/session.js';
+import { first, rightsIn } from '../../lib/rights.js';
+import { Action } from '../../lib/action.js';
 import { QueueLink, Rate, rateOf } from './parts.js';
 import { Badges } from './setting-parts.js';
 import { filters } from './settings.js';
@@ -102,6 +104,9 @@ async function chosen(name, signal) {
   return all.filter((q) => filters[name](q, letters));
 }
 
+// lacksFor is what is missing to do something to queues.
+const lacksFor = (rows, right) => first(...rows.map((q) => rightsIn(q.vhost).queue(right, q.name)));
+
 export function render() {
   const show = route.value.query.show || '';
   const picked = useState(new Set());
@@ -131,7 +136,7 @@ export function render() {
   };
   const saved = ['', 'dlq', 'idle', 'ttl', 'full', 'growing'];
   return html`<div class="page-head"><h1>${t('queues.title')}</h1>
-      <a class="button" href=${href('/queues/new', { vhost: vhost.value })}><${Icon} name="plus" /> ${t('queues.create')}</a></div>
+      <${Action} lacks=${rightsIn(oneVHost.value).any('configure')} href=${href('/queues/new', { vhost: vhost.value })}><${Icon} name="plus" /> ${t('queues.create')}</${Action}></div>
     <div class="buttons" role="group" aria-label=${t('queues.saved')}>${saved.map(
       (s) =>
         html`<button type="button" key=${s} aria-pressed=${show === s} onClick=${() => {
@@ -143,8 +148,8 @@ export function render() {
       onOpen=${(q) => go(to`/queues/${q.vhost}/${q.name}`)}
       actions=${(rows) =>
         rows.length > 0 &&
-        html`<button type="button" onClick=${() => purge(rows).then(changed)}>${t('queues.purge')}</button>
-        <button type="button" onClick=${() => remove(rows).then(changed)}><${Icon} name="discard" /> ${t('queues.delete')}</button>
+        html`<${Action} lacks=${lacksFor(rows, 'read')} onClick=${() => purge(rows).then(changed)}>${t('queues.purge')}</${Action}>
+        <${Action} lacks=${lacksFor(rows, 'configure')} onClick=${() => remove(rows).then(changed)}><${Icon} name="discard" /> ${t('queues.delete')}</${Action}>
         ${may('policymaker') && html`<a class="button" href=${href('/policies/edit', { vhost: rows[0].vhost, pattern: patternOf(rows.map((q) => q.name)) })}>${t('queues.set_policy')}</a>`}`}
       empty=${isFilter ? html`<${Empty} title=${t('queues.none_such')} text=${t(`queues.none_${show}`)} />` : html`<${Empty} title=${t('queues.empty')} text=${t('queues.empty_text')} code=${deadLetterCode} cli=${queueCommand} docs="dead-letters.md" />`} />
     <p class="hint">${t('queues.legend', { n: source.total })}</p>`;

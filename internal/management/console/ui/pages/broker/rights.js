@@ -1,15 +1,5 @@
 // What permissions let a user do. Pure. The broker's expressions are RE2's: what only JavaScript takes is refused there.
-
-// allows tells whether an expression lets a name through; an empty one lets none. The broker takes the empty name of the default
-// exchange as amq.default.
-export function allows(expression, name) {
-  if (expression === '') return false;
-  try {
-    return new RegExp(expression, 'u').test(name === '' ? 'amq.default' : name);
-  } catch {
-    return false;
-  }
-}
+import { allows } from '../../lib/permissions.js';
 
 export const deeds = ['declare', 'declare_dlx', 'delete', 'purge', 'publish', 'consume', 'bind', 'declare_exchange'];
 

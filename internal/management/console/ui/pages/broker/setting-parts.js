@@ -34,15 +34,35 @@ export function Args({ of }) {
   return html`<ul class="args">${all.map(([k, v]) => html`<li key=${k}><code>${k}</code> <span class="break">${writtenOf(k.replace(/^x-/, ''), v)}</span></li>`)}</ul>`;
 }
 
-// Badges are what is in force on a queue: solid if it was declared so, dashed if a policy says so.
+// BadgeList shows {code, text, outline}: a few letters each, and what they mean, for the pointer badge by badge, for the keyboard together.
+export function BadgeList({ badges }) {
+  if (!badges.length) return html`<span class="faint">–</span>`;
+  const all = badges.map((b) => `${b.code}: ${b.text}`).join('\n');
+  return html`<span class="badges" role="group" aria-label=${t('queues.features')} tabindex="0" data-tip=${all}>${badges.map((b) => html`<abbr key=${b.code} class=${`tag ${b.outline ? 'outline' : ''}`} title=${b.text}>${b.code}<span class="hidden"> ${b.text}</span></abbr>`)}</span>`;
+}
+
+// policyBadges are the policies of a queue or an exchange.
+export const policyBadges = (of) =>
+  [
+    of.policy && { code: of.policy, text: t('queue.policy', { name: of.policy }), outline: true },
+    of.operator_policy && {
+      code: of.operator_policy,
+      text: t('queue.operator_policy', { name: of.operator_policy }),
+      outline: true,
+    },
+  ].filter(Boolean);
+
+// Badges are what applies to a queue: solid if it was declared so, dashed if a policy says so.
 export function Badges({ queue }) {
-  return html`<span class="badges">${badgesOf(queue).map((b) => {
-    const value = b.kind && b.kind !== 'boolean' ? `: ${written(b.value, b.kind)}` : '';
-    const text = `${settingName(b.name)}${value} (${t(`from.${b.from}`)})`;
-    return html`<abbr key=${b.code} class=${`tag ${b.from === 'policy' ? 'outline' : ''}`} title=${text}>${b.code}<span class="hidden"> ${text}</span></abbr>`;
-  })}
-  ${queue.policy && html`<span class="tag outline" title=${t('queue.policy', { name: queue.policy })}>${queue.policy}</span>`}
-  ${queue.operator_policy && html`<span class="tag outline" title=${t('queue.operator_policy', { name: queue.operator_policy })}>${queue.operator_policy}</span>`}</span>`;
+  const badges = badgesOf(queue).map((b) => {
+    const value = b.kind && b.kind !== 'boolean' ? `: ${writtenOf(b.name, b.value)}` : '';
+    return {
+      code: b.code,
+      text: `${settingName(b.name)}${value} (${t(`from.${b.from}`)})`,
+      outline: b.from === 'policy',
+    };
+  });
+  return html`<${BadgeList} badges=${[...badges, ...policyBadges(queue)]} />`;
 }
 
 // SettingField asks for the value of a setting; null is none. The first choice of a setting is its default: with

@@ -52,7 +52,7 @@ export function render({ query }) {
               : html`<${Graph} topology=${shown || d} at=${svg} />`
       }
       <ul class="legend">${['binding', 'dead_letter', 'alternate', 'delayed'].map((k) => html`<li key=${k}><svg width="34" height="10" aria-hidden="true" class="graph-key"><path class=${`edge ${k}`} d="M0 5H34" /></svg> ${t(`edge.${k}`)}</li>`)}
-        <li>↻ ${t('topology.loop')}</li><li>⊣ ${t('topology.dead_end')}</li><li>✕ ${t('topology.missing')}</li></ul>
+        <li>↻ ${t('topology.loop')}</li><li>⊣ ${t('topology.dead_end')}</li><li>✕ ${t('topology.missing')}</li><li>! ${t('topology.finding_mark')}</li></ul>
       ${d.findings.length > 0 && html`<section class="card"><header><h2>${t('topology.findings', { n: d.findings.length })}</h2><span class="grow"></span><a href=${href('/lint', { vhost })}>${t('lint.title')}</a></header><${Findings} of=${d.findings.slice(0, 50)} /></section>`}`}</${Shown}>`
     }`;
 }

@@ -7,7 +7,8 @@ import { Dialog, attempt } from '../../lib/layers.js';
 import { Check, Radios, Select, TextField } from '../../lib/form.js';
 import { CopyButton } from '../../lib/code.js';
 import { vhosts } from '../../lib/vhosts.js';
-import { allows, lookAround, password, trouble, usual } from './rights.js';
+import { allows } from '../../lib/permissions.js';
+import { lookAround, password, trouble, usual } from './rights.js';
 
 export const tagNames = ['administrator', 'monitoring', 'policymaker', 'management', 'impersonator'];
 

@@ -10,6 +10,7 @@ import { attempt, open } from '../../lib/layers.js';
 import { Duration, NumberField, Select } from '../../lib/form.js';
 import { loadVHosts } from '../../lib/vhosts.js';
 import { may } from '../../lib/session.js';
+import { lacksTag } from '../../lib/rights.js';
 import { Stat, Tabs } from './parts.js';
 import { Rights, userLink } from './users.js';
 import { Grant } from './user-dialogs.js';
@@ -87,7 +88,7 @@ function VHostLimits({ name }) {
     async (signal) => (await api.get(path`vhost-limits/${name}`, {}, { signal }))[0]?.value || {},
     [name],
   );
-  return html`<${Shown} of=${got}>${(value) => html`<section class="card"><h2>${t('users.limits')}</h2><${Limits} at=${path`vhost-limits/${name}`} names=${['max-connections', 'max-queues']} value=${value} changed=${got.refresh} /></section>`}</${Shown}>`;
+  return html`<${Shown} of=${got}>${(value) => html`<section class="card"><h2>${t('users.limits')}</h2>${lacksTag('administrator') && html`<p class="hint">${t('lacks.read_only', { why: lacksTag('administrator') })}</p>`}<${Limits} disabled=${!may('administrator')} at=${path`vhost-limits/${name}`} names=${['max-connections', 'max-queues']} value=${value} changed=${got.refresh} /></section>`}</${Shown}>`;
 }
 
 function Options({ name }) {
@@ -102,7 +103,7 @@ function Options({ name }) {
     [name],
     { every: 15000 },
   );
-  return html`<${Shown} of=${got}>${(d) => html`<section class="card"><h2>${t('vhosts.options')}</h2><p class="hint">${t('vhosts.options_text')}</p>${options.map(([option, kind]) => html`<${Option} key=${option + JSON.stringify(d.all[option])} vhost=${name} name=${option} kind=${kind} value=${d.all[option]} set=${option in d.own} changed=${got.refresh} />`)}</section>`}</${Shown}>`;
+  return html`<${Shown} of=${got}>${(d) => html`<section class="card"><h2>${t('vhosts.options')}</h2><p class="hint">${t('vhosts.options_text')}</p>${lacksTag('policymaker') && html`<p class="hint">${t('lacks.read_only', { why: lacksTag('policymaker') })}</p>`}${options.map(([option, kind]) => html`<${Option} key=${option + JSON.stringify(d.all[option])} vhost=${name} name=${option} kind=${kind} value=${d.all[option]} set=${option in d.own} changed=${got.refresh} />`)}</section>`}</${Shown}>`;
 }
 
 function shown(value, kind) {
@@ -146,5 +147,5 @@ function Option({ vhost, name, kind, value, set, changed }) {
             ? html`<${Duration} ...${common} />`
             : html`<${NumberField} ...${common} unit=${kind === 'bytes' ? t('create.bytes') : undefined} />`
     }
-    <p class="buttons"><button type="submit" class="small" disabled=${now === value || now === null}>${t('policies.save')}</button>${set && html`<button type="button" class="small" onClick=${reset}>${t('vhosts.as_usual')}</button>`}</p></form>`;
+    <p class="buttons"><button type="submit" class="small" disabled=${now === value || now === null}>${t('policies.save')}</button>${set && may('policymaker') && html`<button type="button" class="small" onClick=${reset}>${t('vhosts.as_usual')}</button>`}</p></form>`;
 }

@@ -5,10 +5,12 @@ import { back, beside, from, href, to } from '../../lib/router.js';
 import { oneVHost } from '../../lib/vhosts.js';
 import { Icon } from '../../lib/icon.js';
 import { useShortcuts } from '../../lib/keys.js';
+import { Action } from '../../lib/action.js';
 import { Viewer, titleOf, useNeighbours } from '../messages/viewer.js';
 import { page } from '../messages/address.js';
 import { beginRedrive } from './redrive.js';
 import { scopesOf } from './job-scopes.js';
+import { lacksFor } from './lacks.js';
 import { edit } from './edit-message.js';
 
 export function render({ params }) {
@@ -31,14 +33,19 @@ function Head({ letter: l, refresh, step, list }) {
   const redrive = () => beginRedrive(l.vhost, scopesOf([l])).then(gone);
   const discard = () => beginRedrive(l.vhost, scopesOf([l]), 'discard').then(gone);
   const resend = () => edit(l).then((original) => (original === 'kept' ? refresh() : gone(original)));
+  const lacks = lacksFor(l);
   useShortcuts(
-    { r: ['keys.redrive', redrive], e: ['keys.edit', resend], Delete: l.place !== 'lost' && ['keys.discard', discard] },
-    [l.id],
+    {
+      r: !lacks.redrive && ['keys.redrive', redrive],
+      e: !lacks.edit && ['keys.edit', resend],
+      Delete: l.place !== 'lost' && !lacks.discard && ['keys.discard', discard],
+    },
+    [l.id, ...Object.values(lacks)],
   );
   return html`<div class="page-head"><h1>${titleOf(l, l.message_id || l.id)}</h1><div class="buttons">
     <button type="button" class="plain" onClick=${() => step('newest')} aria-label=${t('keys.previous_letter')} title=${t('keys.previous_letter')}><${Icon} name="left" /></button>
     <button type="button" class="plain" onClick=${() => step('oldest')} aria-label=${t('keys.next_letter')} title=${t('keys.next_letter')}><${Icon} name="right" /></button>
-    <button type="button" class="primary" onClick=${redrive}><${Icon} name="redrive" /> ${t('redrive.one')}</button>
-    <button type="button" onClick=${resend} disabled=${l.payload === undefined}><${Icon} name="edit" /> ${t('resend.one')}</button>
-    ${l.place !== 'lost' && html`<button type="button" onClick=${discard}><${Icon} name="discard" /> ${t('redrive.discard')}</button>`}</div></div>`;
+    <${Action} className="primary" lacks=${lacks.redrive} onClick=${redrive}><${Icon} name="redrive" /> ${t('redrive.one')}</${Action}>
+    <${Action} lacks=${lacks.edit} onClick=${resend} disabled=${l.payload === undefined}><${Icon} name="edit" /> ${t('resend.one')}</${Action}>
+    ${l.place !== 'lost' && html`<${Action} lacks=${lacks.discard} onClick=${discard}><${Icon} name="discard" /> ${t('redrive.discard')}</${Action}>`}</div></div>`;
 }

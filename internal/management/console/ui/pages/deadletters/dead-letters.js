@@ -13,12 +13,15 @@ import { Icon } from '../../lib/icon.js';
 import { TextArea, TextField } from '../../lib/form.js';
 import { Dialog, attempt, open } from '../../lib/layers.js';
 import { useShortcuts } from '../../lib/keys.js';
+import { rightsIn } from '../../lib/rights.js';
+import { Action } from '../../lib/action.js';
 import { OneVHost, oneVHost } from '../../lib/vhosts.js';
 import { keyOf, page } from '../messages/address.js';
 import { IndexState, LettersTable, useCompleted, useLetters } from '../messages/message-table.js';
 import { FilterBox } from '../messages/filter-box.js';
 import { beginRedrive, scopesByFilter } from './redrive.js';
 import { scopesOf } from './job-scopes.js';
+import { lacksForAll, lacksIn } from './lacks.js';
 import { and, split } from '../messages/filter.js';
 import { Reason, faultOf } from '../messages/badges.js';
 import { importLetters } from './import.js';
@@ -42,7 +45,7 @@ export function render() {
   };
   const waiting = summary.data?.waiting;
   const change = (f) => setQuery({ filter: f, view: view === 'groups' && !q.view ? 'groups' : q.view });
-  return html`<div class="page-head"><h1>${t('letters.title')}</h1><${OneVHost} /><button type="button" onClick=${() => importLetters(v).then((done) => done && summary.refresh())}>${t('import.open')}</button><a class="button" href=${href('/lost', { vhost: v })}>${t('lost.title')}${summary.data ? ` · ${num(summary.data.lost.messages)}` : ''}</a></div>
+  return html`<div class="page-head"><h1>${t('letters.title')}</h1><${OneVHost} /><${Action} lacks=${rightsIn(v).any('write')} onClick=${() => importLetters(v).then((done) => done && summary.refresh())}>${t('import.open')}</${Action}><a class="button" href=${href('/lost', { vhost: v })}>${t('lost.title')}${summary.data ? ` · ${num(summary.data.lost.messages)}` : ''}</a></div>
     <${Cards} of=${summary} />
     <${FilterBox} filter=${filter} change=${change} known=${known} error="" />
     <div class="tabs" role="tablist" aria-label=${t('letters.view')}>
@@ -87,6 +90,7 @@ function Groups({ vhost, by, filter, waiting }) {
   const redrive = async (group, action) => {
     await attempt(async () => beginRedrive(vhost, await scopesByFilter(vhost, group.filter), action));
   };
+  const lacksOf = (g) => lacksIn(vhost, by === 'queue' && g.value ? [g.value] : []);
   const columns = [
     {
       key: 'value',
@@ -136,8 +140,8 @@ function Groups({ vhost, by, filter, waiting }) {
       sort: false,
       render: (g) => html`<span class="buttons nowrap">
       ${g.sample && html`<a class="button small" href=${page(g.sample)}>${t('letters.example')}</a>`}
-      <button type="button" class="small" onClick=${() => redrive(g, 'redrive')} aria-label=${t('letters.redrive_group', { group: named(by, g.value) })} title=${t('redrive.short')}><${Icon} name="redrive" /></button>
-      <button type="button" class="small plain" onClick=${() => redrive(g, 'discard')} aria-label=${t('letters.discard_group', { group: named(by, g.value) })} title=${t('redrive.discard')}><${Icon} name="discard" /></button></span>`,
+      <${Action} className="small" lacks=${lacksOf(g).redrive} onClick=${() => redrive(g, 'redrive')} aria-label=${t('letters.redrive_group', { group: named(by, g.value) })} title=${t('redrive.short')}><${Icon} name="redrive" /></${Action}>
+      <${Action} className="small plain" lacks=${lacksOf(g).discard} onClick=${() => redrive(g, 'discard')} aria-label=${t('letters.discard_group', { group: named(by, g.value) })} title=${t('redrive.discard')}><${Icon} name="discard" /></${Action}></span>`,
     },
   ];
   const source = useRows(rows, columns, { prefix: 'g', usual: { sort: 'count', reverse: true } });
@@ -161,7 +165,7 @@ function Groups({ vhost, by, filter, waiting }) {
     <${IndexState} of=${{ known: !!groups, index: groups?.index, partial: groups?.partial, scanned: groups?.scanned }} />
     ${got.error && groups && html`<p class="banner bad" role="alert">${faultOf(got.error)}</p>`}
     <${Table} id="groups" caption=${t('letters.as_groups')} source=${source} columns=${columns} keyOf=${(g) => g.filter || g.value} onOpen=${(g) => go('/letters', { vhost, filter: g.filter, view: 'list' })} filter=${false} empty=${groups?.without > 0 ? html`<${Empty} title=${t('letters.none_with')} />` : nothing(filter, waiting)}
-      actions=${() => html`<button type="button" class="primary" onClick=${() => redrive({ filter }, 'redrive')}><${Icon} name="redrive" /> ${filter ? t('redrive.found') : t('redrive.all')}</button>`} />
+      actions=${() => html`<${Action} className="primary" lacks=${lacksIn(vhost).redrive} onClick=${() => redrive({ filter }, 'redrive')}><${Icon} name="redrive" /> ${filter ? t('redrive.found') : t('redrive.all')}</${Action}>`} />
     ${groups?.without > 0 && html`<p><a href=${href('/letters', { vhost, filter: groups.without_filter, view: 'list' })}>${t('letters.without', { n: groups.without })}</a></p>`}
     ${groups && groups.others > 0 && html`<p class="faint">${t('letters.others', { n: groups.others })}</p>`}`;
 }
@@ -202,12 +206,13 @@ function List({ vhost, filter, waiting }) {
       done(await beginRedrive(vhost, chosen.length ? scopesOf(chosen) : await scopesByFilter(vhost, filter), action)),
     );
   const goes = split(filter).some((x) => x.field === 'state' && !x.not && x.value === 'scheduled'); // by itself, when it is due
+  const lacks = lacksForAll(vhost, chosen);
   useShortcuts(
     {
-      r: !goes && ['keys.redrive', () => begin('redrive')],
-      Delete: chosen.length > 0 && ['keys.discard', () => begin('discard')],
+      r: !goes && !lacks.redrive && ['keys.redrive', () => begin('redrive')],
+      Delete: chosen.length > 0 && !lacks.discard && ['keys.discard', () => begin('discard')],
     },
-    [chosen.length, filter, vhost],
+    [chosen.length, filter, vhost, lacks.redrive, lacks.discard],
   );
   if (letters.error?.status === 400)
     return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${faultOf(letters.error)}</p>`;
@@ -215,8 +220,8 @@ function List({ vhost, filter, waiting }) {
       <label class="buttons small">${t('letters.order')} <select value=${order} onChange=${(e) => setQuery({ order: e.target.value === 'newest' ? '' : e.target.value })}><option value="newest" selected=${order === 'newest'}>${t('redrive.newest')}</option><option value="oldest" selected=${order === 'oldest'}>${t('redrive.oldest')}</option></select></label>
       ${
         !goes &&
-        html`<button type="button" class="primary" onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</button>
-      <button type="button" onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</button>`
+        html`<${Action} className="primary" lacks=${lacks.redrive} onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</${Action}>
+      <${Action} lacks=${lacks.discard} onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</${Action}>`
       }
       <a class="button" download href=${address(`x/letters/${path`${vhost}`}/export`, { filter })} title=${t('letters.export_hint')}><${Icon} name="download" /> ${t('letters.export')}</a>`} />`;
 }
@@ -250,7 +255,7 @@ function Queues({ vhost, summary }) {
       title: t('letters.do'),
       sort: false,
       render: (x) =>
-        html`<button type="button" class="small" disabled=${x.messages === 0} onClick=${() => beginRedrive(vhost, [{ source: { queue: x.name }, filter: '', count: x.messages }])} aria-label=${t('letters.redrive_group', { group: x.name })}><${Icon} name="redrive" /> ${t('redrive.short')}</button>`,
+        html`<${Action} className="small" lacks=${lacksIn(vhost, [x.name]).redrive} disabled=${x.messages === 0} onClick=${() => beginRedrive(vhost, [{ source: { queue: x.name }, filter: '', count: x.messages }])} aria-label=${t('letters.redrive_group', { group: x.name })}><${Icon} name="redrive" /> ${t('redrive.short')}</${Action}>`,
     },
   ];
   const source = useRows({ ...summary, data: summary.data?.queues }, columns, {

@@ -6,6 +6,8 @@ import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
 import { Progress } from '../../lib/chart.js';
 import { attempt } from '../../lib/layers.js';
+import { lacksOwner } from '../../lib/rights.js';
+import { Action } from '../../lib/action.js';
 import { href, to } from '../../lib/router.js';
 import { NumberField } from '../../lib/form.js';
 import { Icon } from '../../lib/icon.js';
@@ -105,6 +107,7 @@ function Progressing({ job: j, refresh, detail }) {
   };
   const held = j.state === 'paused' || j.state === 'stopped';
   const of = judged(j);
+  const lacks = lacksOwner(j.user);
   const refused = Object.entries(j.refused);
   const gone = refused.reduce((n, [, k]) => n + k, 0);
   const goal = expected(j, matches);
@@ -114,8 +117,8 @@ function Progressing({ job: j, refresh, detail }) {
     <header><h2><a href=${href(to`/jobs/${j.vhost}/${j.id}`)}>${word('action', j.action)} ${j.id}</a></h2><${JobState} job=${j} />
       ${j.why && html`<span class="faint" key="why">${whyOf(j)}</span>`}<span class="grow" key="grow"></span>
       <span class="buttons" key="buttons">
-        ${going(j) && html`<button type="button" onClick=${() => act(held ? 'resume' : 'pause')}><${Icon} name=${held ? 'play' : 'pause'} /> ${t(held ? 'jobs.resume' : 'jobs.pause')}</button>`}
-        ${going(j) && html`<button type="button" onClick=${() => act('cancel')}><${Icon} name="cross" /> ${t('jobs.cancel')}</button>`}</span></header>
+        ${going(j) && html`<${Action} lacks=${lacks} onClick=${() => act(held ? 'resume' : 'pause')}><${Icon} name=${held ? 'play' : 'pause'} /> ${t(held ? 'jobs.resume' : 'jobs.pause')}</${Action}>`}
+        ${going(j) && html`<${Action} lacks=${lacks} onClick=${() => act('cancel')}><${Icon} name="cross" /> ${t('jobs.cancel')}</${Action}>`}</span></header>
     <p class="break"><b>${sourceOf(j)}</b> → <b>${targetOf(j)}</b> ${j.filter && html`<code>${j.filter}</code>`} ${j.ids > 0 && html`<span class="tag">${t('redrive.chosen', { n: j.ids })}</span>`}</p>
     <${Progress} done=${share(j, matches)} total=${1} label=${t('jobs.progress')} />
     <div class="cards" role="status" aria-live="off">
@@ -129,6 +132,7 @@ function Progressing({ job: j, refresh, detail }) {
     ${refused.length > 0 && html`<table><caption>${t('jobs.refused_by')}</caption><thead><tr><th scope="col">${t('jobs.reason')}</th><th scope="col" class="end">${t('redrive.letters')}</th></tr></thead><tbody>${refused.map(([why, n]) => html`<tr><td>${word('refused', why)}</td><td class="end">${num(n)}</td></tr>`)}</tbody></table>`}
     ${
       going(j) &&
+      !lacks &&
       html`<form class="buttons" onSubmit=${async (e) => {
         e.preventDefault();
         if (await attempt(() => api.patch(jobAt(j.vhost, j.id), { rate: next || 0 }), t('jobs.rate_changed')))

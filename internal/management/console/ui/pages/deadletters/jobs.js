@@ -10,6 +10,8 @@ import { Empty } from '../../lib/states.js';
 import { Progress } from '../../lib/chart.js';
 import { Ago } from '../../lib/time.js';
 import { attempt, confirm } from '../../lib/layers.js';
+import { lacksOwner } from '../../lib/rights.js';
+import { Action } from '../../lib/action.js';
 import { vhost, vhosts } from '../../lib/vhosts.js';
 import { Job, JobState, backTo, foundFor, going, jobAt, sourceOf, targetOf, usePaces, whyOf } from './job.js';
 import { share } from './job-rate.js';
@@ -102,7 +104,7 @@ function One({ params }) {
     }
   };
   return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${href('/jobs')}>${t('jobs.title')}</a></nav>
-    <div class="page-head"><h1>${t('jobs.one', { id: params.id })}</h1>${job && !going(job) && html`<button type="button" onClick=${drop}>${t('jobs.forget')}</button>`}</div>
+    <div class="page-head"><h1>${t('jobs.one', { id: params.id })}</h1>${job && !going(job) && html`<${Action} lacks=${lacksOwner(job.user)} onClick=${drop}>${t('jobs.forget')}</${Action}>`}</div>
     <${Job} vhost=${params.vhost} id=${params.id} detail onJob=${setJob} />`;
 }
 

@@ -9,7 +9,8 @@ import { Icon } from '../../lib/icon.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { confirm, attempt } from '../../lib/layers.js';
 import { path } from '../../lib/api.js';
-import { may } from '../../lib/session.js';
+import { first, lacksTag, rightsIn } from '../../lib/rights.js';
+import { Action } from '../../lib/action.js';
 import { OneVHost, oneVHost } from '../../lib/vhosts.js';
 import { base, keyOf } from '../messages/address.js';
 import { LettersTable, useLetters } from '../messages/message-table.js';
@@ -58,11 +59,15 @@ export function render() {
       done();
     }
   };
-  useShortcuts({ r: ['keys.redrive', redrive], Delete: chosen.length > 0 && ['keys.discard', erase] }, [
-    chosen.length,
-    filter,
-    v,
-  ]);
+  const lacks = first(lacksTag('policymaker'), rightsIn(v).deadLetters('redrive'));
+  const lacksErase = lacksTag('policymaker');
+  useShortcuts(
+    {
+      r: !lacks && ['keys.redrive', redrive],
+      Delete: chosen.length > 0 && !lacksErase && ['keys.discard', erase],
+    },
+    [chosen.length, filter, v, lacks, lacksErase],
+  );
   const s = shelf.data;
   return html`<div class="page-head"><h1>${t('lost.title')}</h1><${OneVHost} /></div><p class="faint">${t('lost.about')}</p>
     ${
@@ -79,7 +84,7 @@ export function render() {
     }
     <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} error=${letters.error?.status === 400 ? faultOf(letters.error) : ''} />
     <${LettersTable} id="lost" caption=${t('lost.title')} letters=${letters} selection=${selection}
-      actions=${() => html`<button type="button" class="primary" onClick=${redrive}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : t('redrive.all')}</button>
-        ${chosen.length > 0 && may('policymaker') && html`<button type="button" class="danger" onClick=${erase}>${t('lost.erase')}</button>`}`}
+      actions=${() => html`<${Action} className="primary" lacks=${lacks} onClick=${redrive}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : t('redrive.all')}</${Action}>
+        ${chosen.length > 0 && html`<${Action} className="danger" lacks=${lacksErase} onClick=${erase}>${t('lost.erase')}</${Action}>`}`}
       empty=${html`<${Empty} title=${filter ? t('letters.none_found') : t('lost.empty')} text=${filter ? t('letters.none_found_text') : t('lost.empty_text')} cli=${filter ? null : lostLettersCommand} docs="dead-letters.md" />`} />`;
 }

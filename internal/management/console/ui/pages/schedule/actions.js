@@ -4,6 +4,7 @@ import { span, t } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { Dialog, attempt, confirm, open } from '../../lib/layers.js';
 import { Duration, Field, Radios } from '../../lib/form.js';
+import { first, rightsIn } from '../../lib/rights.js';
 
 // scheduleKey is the name that a message waits under.
 export const scheduleKey = (x) => x.properties?.headers?.['x-schedule-key'] ?? '';
@@ -13,6 +14,9 @@ export function originOf(x) {
   const delay = x.properties?.headers?.['x-delay'];
   return delay === undefined ? '' : `x-delay ${span(Math.abs(Number(delay)))}`;
 }
+
+// lacks is what is missing to change messages: who may publish to a delayed exchange may change what waits there.
+export const lacks = (rows) => first(...rows.map((x) => rightsIn(x.vhost).exchange('write', x.exchange)));
 
 // each calls an action for the messages of each exchange, a thousand at a time.
 async function each(rows, action, body) {

@@ -8,12 +8,13 @@ import { Table } from '../../lib/table.js';
 import { Empty, Shown } from '../../lib/states.js';
 import { When } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
+import { Action } from '../../lib/action.js';
 import { vhost } from '../../lib/vhosts.js';
 import { count, grid, heat, range, step } from './calendar.js';
 import { countDue, useDue } from './due-counts.js';
 import { faultOf } from '../messages/badges.js';
 import { FilterBox } from '../messages/filter-box.js';
-import { act, move, originOf, scheduleKey } from './actions.js';
+import { act, lacks, move, originOf, scheduleKey } from './actions.js';
 import { delayedCode } from '../code/clients.js';
 import { scheduledCommand } from '../code/commands.js';
 
@@ -167,8 +168,8 @@ function List({ list, selection, done, filter }) {
       value: () => '',
       render: (
         x,
-      ) => html`<span class="buttons nowrap"><button type="button" class="small" onClick=${() => act('fire', [x]).then(done)}>${t('schedule.fire')}</button>
-      <button type="button" class="small" onClick=${() => move([x]).then(done)}>${t('schedule.move')}</button><button type="button" class="small" onClick=${() => act('cancel', [x]).then(done)}>${t('schedule.cancel')}</button></span>`,
+      ) => html`<span class="buttons nowrap"><${Action} className="small" lacks=${lacks([x])} onClick=${() => act('fire', [x]).then(done)}>${t('schedule.fire')}</${Action}>
+      <${Action} className="small" lacks=${lacks([x])} onClick=${() => move([x]).then(done)}>${t('schedule.move')}</${Action}><${Action} className="small" lacks=${lacks([x])} onClick=${() => act('cancel', [x]).then(done)}>${t('schedule.cancel')}</${Action}></span>`,
     },
   ];
   const source = {
@@ -187,6 +188,6 @@ function List({ list, selection, done, filter }) {
       empty=${html`<p class="banner">${t(filter ? 'schedule.none_found' : 'schedule.none_here')}</p>`} more=${{ next: list.more, busy: list.busy, load: list.load, partial: list.partial }}
       actions=${(rows) =>
         rows.length > 0 &&
-        html`<button type="button" onClick=${() => act('fire', rows).then(done)}>${t('schedule.fire')}</button><button type="button" onClick=${() => move(rows).then(done)}>${t('schedule.move')}</button>
-      <button type="button" class="danger" onClick=${() => act('cancel', rows).then(done)}>${t('schedule.cancel')}</button>`} />`;
+        html`<${Action} lacks=${lacks(rows)} onClick=${() => act('fire', rows).then(done)}>${t('schedule.fire')}</${Action}><${Action} lacks=${lacks(rows)} onClick=${() => move(rows).then(done)}>${t('schedule.move')}</${Action}>
+      <${Action} className="danger" lacks=${lacks(rows)} onClick=${() => act('cancel', rows).then(done)}>${t('schedule.cancel')}</${Action}>`} />`;
 }

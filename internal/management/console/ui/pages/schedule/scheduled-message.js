@@ -7,10 +7,11 @@ import { now, useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
 import { When } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
+import { Action } from '../../lib/action.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { Body, Headers, Properties, usualBytes } from '../messages/viewer.js';
 import { bytesOf } from '../messages/payload.js';
-import { act, move, originOf, scheduleKey } from './actions.js';
+import { act, lacks, move, originOf, scheduleKey } from './actions.js';
 
 export function render({ params }) {
   const [whole, setWhole] = useState(false);
@@ -28,9 +29,9 @@ export function render({ params }) {
     <div class="page-head"><h1>${t('scheduled.title', { id: m?.message_id || params.id })}</h1>${
       m &&
       html`<div class="buttons">
-      <button type="button" class="primary" onClick=${() => act('fire', [m]).then(gone)}>${t('schedule.fire')}</button>
-      <button type="button" onClick=${() => move([m]).then((moved) => moved && got.refresh())}>${t('schedule.move')}</button>
-      <button type="button" class="danger" onClick=${() => act('cancel', [m]).then(gone)}>${t('schedule.cancel')}</button></div>`
+      <${Action} className="primary" lacks=${lacks([m])} onClick=${() => act('fire', [m]).then(gone)}>${t('schedule.fire')}</${Action}>
+      <${Action} lacks=${lacks([m])} onClick=${() => move([m]).then((moved) => moved && got.refresh())}>${t('schedule.move')}</${Action}>
+      <${Action} className="danger" lacks=${lacks([m])} onClick=${() => act('cancel', [m]).then(gone)}>${t('schedule.cancel')}</${Action}></div>`
     }</div>
     <${Shown} of=${got}>${() => html`<div class="viewer">
       <${Way} message=${m} />

@@ -188,6 +188,8 @@ func (w *world) fact(st *step, f *fact.Fact) {
 		for _, e := range w.aboutAll(f) {
 			w.ended(st, e, f.Cause)
 		}
+	case fact.TxApplied, fact.TxReached:
+		st.arrivals = nil // a commit goes on after a restart: nothing has fired for them
 	case fact.JobBegun:
 		w.jobBegun(st, f)
 	case fact.JobProgressed:

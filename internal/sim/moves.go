@@ -123,7 +123,8 @@ func (w *world) foreknow(st *step, d *departure) {
 	if k, has := view.Settings.DLRK(); has {
 		d.way.Keys = []string{k}
 	} else if w.contents[d.from.Ref].edited {
-		return // it has the keys with which somebody sent it
+		d.way = ledger.Way{} // it has the keys with which somebody sent it
+		return
 	}
 	if d.way.Keys == nil {
 		return

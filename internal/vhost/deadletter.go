@@ -319,7 +319,7 @@ func (s *step) recordDeath(from *queueState, m *message, reason fact.Reason) (ba
 	old, told := fact.History{}, false
 	if m.history != nil {
 		old = *m.history
-		d.Exchange, d.Keys = old.Exchange, old.Keys
+		d.Exchange, d.Keys = old.Exchange, m.content.Public(old.Keys)
 		if old.Redrive.Restored {
 			if e := m.scan().Expiration; e != nil {
 				d.HadTTL, d.Expiration = true, string(e)
@@ -330,7 +330,7 @@ func (s *step) recordDeath(from *queueState, m *message, reason fact.Reason) (ba
 		old.Redrive.CameBack, old.Redrive.AtWork = true, false
 	} else {
 		scan := m.scan()
-		d.Exchange, d.Keys = string(m.content.Exchange), m.content.PublicKeys()
+		d.Exchange, d.Keys = string(m.content.Exchange), m.content.Public(m.content.Keys())
 		if scan.Expiration != nil {
 			d.HadTTL, d.Expiration = true, string(scan.Expiration)
 		}

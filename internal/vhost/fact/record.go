@@ -3,6 +3,7 @@ package fact
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
@@ -147,5 +148,11 @@ func (h *Head) Keys() []string {
 	return keys
 }
 
-// PublicKeys are the routing keys that a death names: without BCC. Source: RabbitMQ dlx#effects.
-func (h *Head) PublicKeys() []string { return h.Keys()[:1+len(h.CC)] }
+// Public are the routing keys of a hop as its death names them: without BCC, if they are those of the publish.
+// Source: RabbitMQ dlx#effects.
+func (h *Head) Public(keys []string) []string {
+	if len(h.BCC) > 0 && slices.Equal(keys, h.Keys()) {
+		return keys[:1+len(h.CC)]
+	}
+	return keys
+}

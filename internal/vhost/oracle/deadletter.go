@@ -96,6 +96,9 @@ func (v *VHost) dieAtTheDoor(q *queue, m *message) *hop {
 func (v *VHost) bury(q *queue, m *message, why Reason) *message {
 	d := Death{Queue: q.name, Reason: why, Count: 1, Time: v.Now / 1000, Exchange: m.hopExchange, Keys: m.hopKeys}
 	n := *m
+	if slices.Equal(d.Keys, m.keys) {
+		d.Keys = m.keys[:m.public]
+	}
 	if !m.letter() {
 		d.Exchange, d.Keys, d.Expiration = m.exchange, m.keys[:m.public], m.properties.Expiration
 		n.hopExchange, n.hopKeys = m.exchange, m.keys

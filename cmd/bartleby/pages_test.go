@@ -164,7 +164,7 @@ var pages = map[string]page{
 			"bartleby ctl redrive pause": `
 				bartleby ctl -q declare_queue slow
 				for i in 1 2 3; do bartleby ctl -q publish_message slow x; done
-				bartleby ctl -q dlq redrive slow --to queue:slow --rate 1 >/dev/null
+				bartleby ctl -q dlq redrive slow --to queue:slow --force --rate 1 >/dev/null
 				job=$(bartleby ctl -q -s redrive list id | head -n 1)
 				pause="pause $job" rate="rate $job" resume="resume $job"
 			`,

@@ -10,6 +10,7 @@ type PostRedrive struct {
 	Target  RedriveTarget  `json:"target"`
 	Options RedriveOptions `json:"options"`
 	DryRun  Flag           `json:"dry_run"`
+	Force   Flag           `json:"force,omitempty"` // letters may go to the queue where they are
 }
 
 // A RedriveSource is where the letters are: a queue, or the lost letters.
@@ -20,8 +21,7 @@ type RedriveSource struct {
 
 // A RedriveTarget is where letters go.
 type RedriveTarget struct {
-	// origin: exchange and keys of the first publish; queue; elsewhere; on (usual for lost letters): where they were
-	// going
+	// queue (usual); origin: exchange and keys of the first publish; elsewhere; on: where lost letters were going
 	To         string  `json:"to"`
 	Queue      string  `json:"queue,omitempty"`       // of queue: this one for all; "": each to the queue of its first death
 	Exchange   *string `json:"exchange,omitempty"`    // elsewhere
@@ -60,6 +60,7 @@ type Redrive struct {
 	Filter  string         `json:"filter"`
 	Max     int64          `json:"max"`
 	Target  RedriveTarget  `json:"target"`
+	Force   bool           `json:"force"`
 	Options RedriveOptions `json:"options"`
 	State   string         `json:"state"` // running, watching, paused, stopped, done, cancelled, failed
 	// stopped: came_back, no_consumer, access; failed: no_queue; paused, cancelled: who did it
@@ -68,7 +69,8 @@ type Redrive struct {
 	Ended  *string `json:"ended"`
 	Looked int64   `json:"looked"` // at so many letters
 	Moved  int64   `json:"moved"`
-	// by why: no_exchange, no_route, refused, no_queue, unknown, busy; they stay where they were
+	// by why: no_exchange, no_route, refused, no_queue, unknown, busy, access, no_origin, same_queue; they stay where
+	// they were
 	Refused  Object[int64] `json:"refused"`
 	CameBack int64         `json:"came_back"`
 	Total    int64         `json:"total"` // letters in the source when it began, or named
@@ -86,6 +88,8 @@ type RedriveTrial struct {
 	Index   *IndexState   `json:"index"` // null: messages were looked at one after the other
 	Refused Object[int64] `json:"refused"`
 	Queues  Object[int64] `json:"queues"` // how many would go where
+	// of Queues, if they went to origin: how many never died there
+	NeverDied Object[int64] `json:"never_died"`
 	// in how many cases others would have to go for them there, as things stand
 	Pushed Object[int64]       `json:"pushed_out"`
 	Fits   bool                `json:"fits"` // of a discard: the lost letters have room

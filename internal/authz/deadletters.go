@@ -162,7 +162,7 @@ func (r *Rights) BeginJob(m Machine, host string, o *vhost.JobSpec) error {
 	switch {
 	case o.Discard:
 		return nil
-	case o.Target == vhost.TargetQueue:
+	case o.Target == vhost.TargetQueue && o.Queue != "":
 		return r.Publish(m, host, "", o.Queue)
 	case o.Target == vhost.TargetExchange && o.Keys:
 		return r.NeedWrite(host, o.Exchange)
@@ -193,10 +193,33 @@ func (r *Rights) AllLetters(host string, o *vhost.JobSpec) bool {
 }
 
 // routesSurely reports whether where an order sends letters does not depend on the letters, or asks for no right. Where
-// a lost letter was going, and to the queue in which it died, it may go, as every dead letter may; of a single target
-// BeginJob has decided.
+// a lost letter was going it may go, as every dead letter may; of a single target BeginJob has decided.
 func routesSurely(o *vhost.JobSpec) bool {
-	return o.Discard || o.Target == vhost.TargetOnward || o.Target == vhost.TargetQueue || o.Target == vhost.TargetExchange && !o.Keys
+	switch o.Target {
+	case vhost.TargetOnward:
+		return true
+	case vhost.TargetQueue:
+		return o.Discard || o.Queue != ""
+	case vhost.TargetExchange:
+		return o.Discard || !o.Keys
+	}
+	return o.Discard
+}
+
+// Send decides whether the principal may have a message sent where an order says; from is where it comes from. Into the
+// queue where it failed it may be sent by whoever may publish there, or publish it as it was published first.
+func (r *Rights) Send(m Machine, host string, o *vhost.JobSpec, from *vhost.Origin) error {
+	switch {
+	case o.Target == vhost.TargetQueue && o.Queue != "":
+		return r.Publish(m, host, "", o.Queue)
+	case o.Target == vhost.TargetQueue && from.Queue != "" && r.Publish(m, host, "", from.Queue) == nil:
+		return nil
+	case o.Target == vhost.TargetExchange && o.Keys:
+		return r.Publish(m, host, o.Exchange, from.Keys...)
+	case o.Target == vhost.TargetExchange:
+		return r.Publish(m, host, o.Exchange, o.Key)
+	}
+	return r.Publish(m, host, from.Exchange, from.Keys...)
 }
 
 // Letter decides whether a job may take one letter: the principal sees it, and may publish where it goes.
@@ -209,12 +232,8 @@ func (r *Rights) Letter(m Machine, host string, o *vhost.JobSpec, x *vhost.Seen)
 	case routesSurely(o):
 		return true, true
 	}
-	letter := x.ForFilter(filter.Deaths)
-	exchange := letter.Exchange
-	if o.Target == vhost.TargetExchange {
-		exchange = o.Exchange
-	}
-	return true, r.Publish(m, host, exchange, letter.Keys...) == nil
+	from := x.CameFrom()
+	return true, r.Send(m, host, o, &from) == nil
 }
 
 // Jobs are the rights of the users of the jobs of one virtual host. They implement vhost.Rights.

@@ -75,7 +75,7 @@ func TestTrialAsksTheIndex(t *testing.T) {
 	if x := try(`,"options":{"order":"newest"},"max":3`); x.Matches != 3 || x.Partial || x.Sample[0].ID != fmt.Sprint(n) {
 		t.Errorf("the newest three: %+v", x)
 	}
-	if x := try(`,"target":{"to":"queue","queue":"dead"}`); x.Queues["dead"] != late {
+	if x := try(`,"force":true,"target":{"to":"queue","queue":"dead"}`); x.Queues["dead"] != late {
 		t.Errorf("into another queue: %+v", x)
 	}
 	d.want(http.StatusOK, "POST", "/api/exchanges/%2F/amq.default/publish", `{"routing_key":"dead","payload":"no letter","payload_encoding":"string","properties":{"type":"late"}}`)

@@ -54,7 +54,8 @@ func TestRedrive(t *testing.T) {
 		t.Errorf("%d letters after a trial", n)
 	}
 	j := d.redrive(`{"source":{"queue":"dead"},"filter":"header.tenant:acme","options":{"watch_ms":1000}}`)
-	if j.ID != 1 || j.User != "guest" || j.Action != "redrive" || j.Source.Queue != "dead" || j.Target.To != "origin" || j.Filter != "header.tenant:acme" ||
+	if j.ID != 1 || j.User != "guest" || j.Action != "redrive" || j.Source.Queue != "dead" || j.Target.To != "queue" ||
+		j.Filter != "header.tenant:acme" ||
 		j.Total != 6 || j.Options.WatchMS != 1000 || j.Options.Order != "oldest" || j.Ended != nil {
 		t.Errorf("begun: %+v", j)
 	}
@@ -83,6 +84,74 @@ func TestRedrive(t *testing.T) {
 	if !strings.Contains(audit, `"detail":{"id":1,"action":"redrive","source":{"queue":"dead","lost":false},"ids":0,"filter":"header.tenant:acme"`) ||
 		strings.Contains(audit, "dry_run") {
 		t.Errorf("audit: %s", audit)
+	}
+}
+
+func TestRedriveLandsWhereMessagesDied(t *testing.T) {
+	// If this fails, queues get copies of messages that never died there, or nobody is told before; or a consumer that
+	// goes by the routing key does not know what comes back.
+	t.Parallel()
+	d := withDeadLetters(t, 3)
+	d.queueWith("analytics", "")
+	d.want(http.StatusCreated, "POST", "/api/bindings/%2F/e/orders/q/analytics", `{"routing_key":"new"}`)
+	try := func(more string) api.RedriveTrial {
+		t.Helper()
+		w := d.want(200, "POST", redrives, `{"source":{"queue":"dead"},"dry_run":true`+more+`}`)
+		return decoded[api.RedriveTrial](d, w.Body.Bytes())
+	}
+	if x := try(""); x.Queues["work"] != 3 || len(x.Queues) != 1 || len(x.NeverDied) != 0 {
+		t.Errorf("to where they died: %+v", x)
+	}
+	x := try(`,"target":{"to":"origin"}`)
+	if x.Queues["work"] != 3 || x.Queues["analytics"] != 3 || x.NeverDied["analytics"] != 3 || len(x.NeverDied) != 1 {
+		t.Errorf("by their exchange: %+v", x)
+	}
+	d.redrive(`{"source":{"queue":"dead"}}`)
+	d.later(10 * time.Millisecond)
+	if n := d.messages("analytics"); n != 0 {
+		t.Errorf("%d copies where no message died", n)
+	}
+	got := d.take("work", `{"count":3,"ackmode":"ack_requeue_false","encoding":"auto"}`)
+	if len(got) != 3 || got[0].Exchange != "orders" || got[0].RoutingKey != "new" {
+		t.Errorf("a consumer sees %+v", got)
+	}
+}
+
+func TestRedriveIntoItsOwnQueue(t *testing.T) {
+	// If this fails, a redrive moves messages to where they are, and they never leave.
+	t.Parallel()
+	d := withDeadLetters(t, 2)
+	d.publish("amq.default", "dead", "never died")
+	const own = `{"source":{"queue":"dead"},"target":{"to":"queue","queue":"dead"}`
+	for body, reason := range map[string]string{
+		own + `}`:                            "3 messages would go to queue 'dead', where they are now",
+		own + `,"filter":"reason:rejected"}`: "2 messages would go",
+		`{"source":{"queue":"dead"},"target":{"to":"elsewhere","exchange":"","routing_key":"dead"}}`: "this requires 'force'",
+		`{"source":{"queue":"dead"},"target":{"to":"origin"}}`:                                       "1 messages would go",
+	} {
+		d.refused(409, "same_queue", reason, "POST", redrives, body)
+	}
+	trial := decoded[api.RedriveTrial](d, d.want(200, "POST", redrives, own+`,"dry_run":true}`).Body.Bytes())
+	if trial.Refused["same_queue"] != 3 || len(trial.Queues) != 0 {
+		t.Errorf("tried: %+v", trial)
+	}
+	trial = decoded[api.RedriveTrial](d, d.want(200, "POST", redrives, own+`,"dry_run":true,"force":true}`).Body.Bytes())
+	if len(trial.Refused) != 0 || trial.Queues["dead"] != 3 {
+		t.Errorf("tried by force: %+v", trial)
+	}
+	if j := d.redrive(own + `,"force":true}`); !j.Force {
+		t.Errorf("begun by force: %+v", j)
+	}
+	d.later(10 * time.Millisecond)
+	if j := d.job(1); j.Moved != 3 {
+		t.Errorf("by force: %+v", j)
+	}
+	d = withDeadLetters(t, 200) // more than are looked at before a job begins
+	d.publish("amq.default", "dead", "never died")
+	d.redrive(`{"source":{"queue":"dead"},"target":{"to":"origin"}}`)
+	d.later(10 * time.Millisecond)
+	if j := d.job(1); j.Moved != 200 || j.Refused["same_queue"] != 1 {
+		t.Errorf("what the job finds later: %+v", j)
 	}
 }
 
@@ -143,13 +212,19 @@ func TestDiscardAndBringBack(t *testing.T) {
 	if len(lost.Items) != 5 || *lost.Items[0].Cause != "discarded" || *lost.Items[0].Target != "dead" || lost.Items[4].MessageID != "plain" {
 		t.Errorf("on the shelf %+v", lost)
 	}
-	d.redrive(fmt.Sprintf(`{"source":{"lost":true},"ids":[%q,%q,"99"]}`, lost.Items[0].ID, lost.Items[4].ID))
+	const some = `{"source":{"lost":true},"ids":[%q,%q,"99"],"target":{"to":"on"}}`
+	d.redrive(fmt.Sprintf(some, lost.Items[0].ID, lost.Items[4].ID))
 	d.later(10 * time.Millisecond)
 	if j := d.job(2); j.Moved != 2 || j.Refused["unknown"] != 1 || j.Target.To != "on" || j.IDs != 3 {
 		t.Errorf("brought back %+v", j)
 	}
 	if got := messageIDs(d, deadLetters+"?order=oldest"); got != "m0 plain" {
 		t.Errorf("brought back: %s", got)
+	}
+	d.redrive(`{"source":{"lost":true}}`)
+	d.later(10 * time.Millisecond)
+	if j := d.job(3); j.Moved != 3 || j.Target.To != "queue" || messageIDs(d, deadInWork+"?order=oldest") != "m1 m2 m3" {
+		t.Errorf("sent to where they died: %+v", j)
 	}
 }
 
@@ -161,7 +236,7 @@ func TestRedriveRefused(t *testing.T) {
 		`{}`: "either 'queue' or 'lost'", `{"source":{"queue":"dead","lost":true}}`: "either", `{"source":{"queue":"dead"},"ids":[]}`: "must not be empty",
 		`{"source":{"queue":"dead"},"ids":["x"]}`: "'x' is not a message id", `{"source":{"queue":"dead"},"ids":["0"]}`: "'0' is not",
 		`{"source":{"queue":"dead"},"ids":["1"],"filter":"a"}`: "not both", `{"source":{"queue":"dead"},"filter":"nope:1"}`: "nope",
-		`{"source":{"queue":"dead"},"action":"burn"}`: "redrive or discard", `{"source":{"queue":"dead"},"target":{"to":"moon"}}`: "origin, queue, elsewhere or on",
+		`{"source":{"queue":"dead"},"action":"burn"}`: "redrive or discard", `{"source":{"queue":"dead"},"target":{"to":"moon"}}`: "queue, origin, elsewhere or on",
 		`{"source":{"queue":"dead"},"target":{"to":"on"}}`: "for lost letters only", `{"source":{"queue":"dead"},"target":{"to":"elsewhere"}}`: "{key_missing,exchange}",
 		`{"source":{"queue":"dead"},"target":{"exchange":"x"}}`: "does not match its parameters", `{"source":{"queue":"dead"},"options":{"rate":-1}}`: "rate must not be negative",
 		`{"source":{"queue":"dead"},"options":{"order":"best"}}`: "oldest or newest", `{"source":{"queue":"dead"},"options":{"stop_percent":101}}`: "101 is not a percentage",
@@ -204,7 +279,8 @@ func TestWhoMayRedrive(t *testing.T) {
 	if trial.Queues["work"] != 2 || trial.Refused["access"] != 1 {
 		t.Errorf("of some letters: %+v", trial)
 	}
-	some.refused(401, "not_authorised", "Access refused: ", "POST", redrives, `{"source":{"queue":"dead"},"target":{"to":"queue"}}`)
+	const named = `{"source":{"queue":"dead"},"target":{"to":"queue","queue":"work"}}`
+	some.refused(401, "not_authorised", "Access refused: ", "POST", redrives, named)
 	some.refused(401, "not_authorised", "Access refused: ", "POST", redrives, `{"source":{"queue":"dead"},"action":"discard"}`)
 	some.refused(401, "not_authorised", "Not policymaker user", "POST", redrives, `{"source":{"lost":true}}`)
 	some.refused(401, "not_authorised", "Access refused: ", "POST", redrives, `{"source":{"queue":"dead"},"target":{"to":"elsewhere","exchange":"amq.fanout"}}`)
@@ -252,7 +328,8 @@ func TestJobStopsWithItsUsersRights(t *testing.T) {
 		t.Errorf("with the right again: %+v", j)
 	}
 	gone := d.operator("gone", "management", "", ".*", ".*")
-	last := decoded[api.Redrive](d, gone.want(202, "POST", redrives, `{"source":{"queue":"work"},"options":{"rate":1}}`).Body.Bytes())
+	const stays = `{"source":{"queue":"work"},"force":true,"options":{"rate":1}}`
+	last := decoded[api.Redrive](d, gone.want(202, "POST", redrives, stays).Body.Bytes())
 	d.later(time.Millisecond)
 	d.want(204, "DELETE", "/api/users/gone", "")
 	d.later(2 * time.Second)

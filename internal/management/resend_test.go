@@ -48,7 +48,13 @@ func TestResend(t *testing.T) {
 
 	second := read[api.Letters](d, deadLetters).Items[0].ID
 	at = deadLetters + "/" + second + "/resend"
-	d.want(200, "POST", at, `{"exchange":"amq.default","routing_key":"dead","keep":true,"payload":"AP8=","payload_encoding":"base64"}`)
+	const same = `"exchange":"amq.default","routing_key":"dead","keep":true,"payload":"AP8=","payload_encoding":"base64"}`
+	d.refused(409, "same_queue", "would go to queue 'dead', where the original is now", "POST", at, "{"+same)
+	trial = decoded[api.Resent](d, d.want(200, "POST", at, `{"dry_run":true,`+same).Body.Bytes())
+	if trial.Outcome != "same_queue" {
+		t.Errorf("tried without force: %+v", trial)
+	}
+	d.want(200, "POST", at, `{"force":true,`+same)
 	page := read[api.Letters](d, deadLetters+"?payload=true")
 	if len(page.Items) != 2 || page.Items[0].ID != second || *page.Items[1].Payload != "AP8=" || page.Items[1].PayloadEncoding != "base64" {
 		t.Errorf("kept: %+v", page)
@@ -58,7 +64,9 @@ func TestResend(t *testing.T) {
 		`{"properties":{"priority":"high"}}`: "wrong type", `{"properties":{"user_id":"other"}}`: "your own", `{"palyoad":"x"}`: "palyoad",
 		`{"routing_key":"` + strings.Repeat("k", 256) + `"}`: "255", `{"properties":{"bogus":1}}`: `unknown field "bogus"`,
 		`{"properties":{"expiration":"abc"}}`: "invalid expiration", `{"properties":{"expiration":"-1"}}`: "invalid expiration",
-		`{"properties":{"headers":{"CC":"zz"}}}`: "unacceptable_type_in_header", `{"properties":{"headers":{"x-opt-delivery-time":"soon"}}}`: "x-opt-delivery-time",
+		`{"target":{"to":"origin"},"exchange":"x"}`: "not both", `{"target":{"to":"on"}}`: "lost letters only",
+		`{"target":{"to":"elsewhere","exchange":"x"}}`: "queue or origin",
+		`{"properties":{"headers":{"CC":"zz"}}}`:       "unacceptable_type_in_header", `{"properties":{"headers":{"x-opt-delivery-time":"soon"}}}`: "x-opt-delivery-time",
 	} {
 		d.refused(400, "bad_request", reason, "POST", at, body)
 		d.refused(400, "bad_request", reason, "POST", at, `{"dry_run":true,`+body[1:])
@@ -82,10 +90,13 @@ func TestResendToOtherKeys(t *testing.T) {
 	d.take("d1", `{"count":1,"ackmode":"reject_requeue_false","encoding":"auto"}`)
 	at := "/api/x/queues/%2F/grave/messages/1/resend"
 	for body, want := range map[string]string{
-		`{"keep":true}`: "b d1 d2",
-		`{"keep":true,"properties":{"headers":{"CC":["d3"]}}}`:                                    "b d1 d3",
-		`{"keep":true,"properties":{"headers":{}}}`:                                               "b d1",
-		`{"keep":true,"properties":{"headers":{"BCC":["d3"]}}}`:                                   "b d1 d3",
+		`{"keep":true}`: "d1",
+		`{"keep":true,"properties":{"headers":{"CC":["d3"]}}}`:                                    "d1",
+		`{"keep":true,"target":{"to":"queue","queue":"d2"}}`:                                      "d2",
+		`{"keep":true,"target":{"to":"origin"}}`:                                                  "b d1 d2",
+		`{"keep":true,"target":{"to":"origin"},"properties":{"headers":{"CC":["d3"]}}}`:           "b d1 d3",
+		`{"keep":true,"target":{"to":"origin"},"properties":{"headers":{}}}`:                      "b d1",
+		`{"keep":true,"target":{"to":"origin"},"properties":{"headers":{"BCC":["d3"]}}}`:          "b d1 d3",
 		`{"keep":true,"routing_key":"d2"}`:                                                        "d2",
 		`{"keep":true,"exchange":"amq.headers","properties":{"headers":{"to":"d3"}}}`:             "d3",
 		`{"keep":true,"exchange":"amq.headers","properties":{"headers":{"to":"d3","CC":["d1"]}}}`: "d3",
@@ -160,18 +171,18 @@ func TestTopicsOfAnEdit(t *testing.T) {
 	d.want(http.StatusCreated, "PUT", "/api/topic-permissions/%2F/tee", `{"exchange":"amq.topic","write":"^a\\.","read":""}`)
 	const one, withBCC = "/api/x/queues/%2F/grave/messages/1/resend", "/api/x/queues/%2F/grave/messages/2/resend"
 	for body, at := range map[string]string{
-		`{"keep":true,"properties":{"headers":{"CC":["b.1"]}}}`:        one,
-		`{"keep":true,"properties":{"headers":{"BCC":["a.2","b.1"]}}}`: one,
-		`{"keep":true,"exchange":"amq.topic","routing_key":"b.1"}`:     one,
-		`{"keep":true}`:                       withBCC,
-		`{"keep":true,"properties":{}}`:       withBCC,
-		`{"keep":true,"payload":"something"}`: withBCC,
+		`{"target":{"to":"origin"},"keep":true,"properties":{"headers":{"CC":["b.1"]}}}`:        one,
+		`{"target":{"to":"origin"},"keep":true,"properties":{"headers":{"BCC":["a.2","b.1"]}}}`: one,
+		`{"keep":true,"exchange":"amq.topic","routing_key":"b.1"}`:                              one,
+		`{"target":{"to":"origin"},"keep":true}`:                                                withBCC,
+		`{"target":{"to":"origin"},"keep":true,"properties":{}}`:                                withBCC,
+		`{"target":{"to":"origin"},"keep":true,"payload":"something"}`:                          withBCC,
 	} {
 		tee.refused(401, "not_authorised", "Access refused: ", "POST", at, body)
 		tee.refused(401, "not_authorised", "Access refused: ", "POST", at, `{"dry_run":true,`+body[1:])
 	}
 	tee.want(200, "POST", withBCC, `{"keep":true,"exchange":"amq.topic","routing_key":"a.3"}`)
-	tee.want(200, "POST", one, `{"keep":true,"properties":{"headers":{"CC":["a.2"]}}}`)
+	tee.want(200, "POST", one, `{"target":{"to":"origin"},"keep":true,"properties":{"headers":{"CC":["a.2"]}}}`)
 	if n := len(read[api.Letters](d, "/api/x/queues/%2F/b/messages").Items); n != 0 {
 		t.Errorf("%d came where they must not", n)
 	}

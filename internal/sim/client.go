@@ -81,6 +81,10 @@ func (w *world) checkContent(d *vhost.Delivered, x *clients.Waiting, where strin
 	case m == nil || !bytes.Equal(view.Body, m.Body):
 		w.violate(w.unlike(), "message %d in %s has another body than published", number, where)
 	default:
+		if to := x.Way; to.Keys != nil && (string(view.Exchange) != to.Exchange || string(view.RoutingKey) != to.Keys[0]) {
+			w.violate(w.unlike(), "message %d in %s shows %q and %q, it came by %+v",
+				number, where, view.Exchange, view.RoutingKey, to)
+		}
 		w.checkHeaders(&view, d.Dialect, x, where)
 	}
 }

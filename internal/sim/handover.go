@@ -106,7 +106,7 @@ func (w *world) handOver(st *step, e *ledger.Entry) *clients.Delivery {
 	if timeout > 0 {
 		d.Due = st.stamp.From + deadline.Instant(timeout)
 	}
-	x := clients.Waiting{Message: e.Message, Deaths: e.Deaths}
+	x := clients.Waiting{Message: e.Message, Deaths: e.Deaths, Way: e.Way}
 	if view != nil && view.Settings.Counts {
 		x.Acquired, x.Counted = int64(e.Acquired), e.Counted(&view.Settings)
 	}

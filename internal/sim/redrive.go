@@ -169,7 +169,7 @@ func (w *world) checkSent(st *step, j *ledger.Job, x *sent) {
 	}
 	stays := slices.ContainsFunc(x.came, func(l *ledger.Entry) bool { return l.Line == e.Line })
 	for _, l := range x.came {
-		back := j.Target == vhost.TargetOrigin || j.Target == vhost.TargetQueue && e.HomeOf(j.Queue).Target == e.HomeOf("").Target
+		back := j.Target == vhost.TargetOrigin || j.Target == vhost.TargetQueue && (j.Queue == "" || j.Queue == e.Home())
 		restored := (back || len(e.Deaths) == 0) && !j.DropExpiration && w.Messages[e.Message].TTL >= 0
 		atWork := back && !stays || len(e.Deaths) == 0 || e.Resent.AtWork
 		if r := l.Resent; r.Job != j.ID || r.Times != e.Resent.Times+1 || r.CameBack || r.Restored != restored || r.AtWork != atWork {
@@ -179,7 +179,7 @@ func (w *world) checkSent(st *step, j *ledger.Job, x *sent) {
 			w.violate(Redrive, "message %d, which died of %v, has %v after job %d", e.Message, e.Deaths, l.Deaths, j.ID)
 		}
 	}
-	w.checkWhither(st, x, w.wayOf(j, st, e), "job")
+	w.checkWhither(st, x, w.wayOf(j, st, e), j.Force)
 }
 
 // checkDiscarded makes sure that what was discarded is on the shelf, if there is one and it was not there.
@@ -193,38 +193,59 @@ func (w *world) checkDiscarded(j *ledger.Job, x *sent) {
 	}
 }
 
-// letterRouteOf is where a job sends a letter; unknown if it has neither keys nor target.
+// wayOf is where a job sends a letter; unknown if it has neither keys nor target.
 func (w *world) wayOf(j *ledger.Job, st *step, e *ledger.Entry) ledger.Way {
-	m := w.Messages[e.Message]
+	to := w.published(e)
 	switch j.Target {
 	case vhost.TargetQueue:
-		return e.HomeOf(j.Queue)
+		return w.into(j.Queue, e)
 	case vhost.TargetExchange:
-		if j.Keys {
-			if w.contents[e.Ref].edited {
-				return ledger.Way{}
-			}
-			return ledger.Way{Exchange: j.Exchange, Keys: m.Keys}
+		if !j.Keys {
+			to.Keys = []string{j.Key}
 		}
-		return ledger.Way{Exchange: j.Exchange, Keys: []string{j.Key}}
+		to.Exchange = j.Exchange
 	case vhost.TargetOnward:
 		return w.wayOn(st, e)
 	}
+	return to
+}
+
+// published is where a message was published first; unknown if somebody has edited it, and sent it elsewhere.
+func (w *world) published(e *ledger.Entry) ledger.Way {
 	if w.contents[e.Ref].edited {
 		return ledger.Way{}
 	}
+	m := w.Messages[e.Message]
 	return ledger.Way{Exchange: m.Exchange, Keys: m.Keys}
 }
 
-// checkWhither makes sure that a letter has come to each queue that its way leads to, once, and to no other.
-func (w *world) checkWhither(st *step, x *sent, to ledger.Way, by string) {
+// into is the way into a queue, "" for the one where a message died first. What was published is what its consumer
+// sees.
+func (w *world) into(name string, e *ledger.Entry) ledger.Way {
+	to := w.published(e)
+	if to.Target = name; name == "" {
+		to.Target = e.Home()
+	}
+	if to.Target == "" {
+		w.violate(Redrive, "message %d of %q went to where it died, and it never has", e.Message, e.Line.Name)
+	}
+	return to
+}
+
+// checkWhither makes sure that a letter has come to each queue that its way leads to, once, and to no other; to the
+// queue where it was only by force.
+func (w *world) checkWhither(st *step, x *sent, to ledger.Way, force bool) {
 	var came []fact.QueueID
 	for _, l := range x.came {
 		came = append(came, l.Line.ID)
 		w.went(l, ledger.Way{Exchange: to.Exchange, Keys: to.Keys})
+		if l.Line == x.from.Line && !force {
+			w.violate(Redrive, "message %d of %q was sent to where it is, and nobody has forced that",
+				x.from.Message, x.from.Line.Name)
+		}
 	}
 	if len(came) == 0 {
-		w.violate(Redrive, "message %d left %q by a %s and came nowhere: %+v", x.from.Message, x.from.Line.Name, by, to)
+		w.violate(Redrive, "message %d left %q and came nowhere: %+v", x.from.Message, x.from.Line.Name, to)
 	}
 	if st.structural || to.Keys == nil && to.Target == "" {
 		return
@@ -238,7 +259,8 @@ func (w *world) checkWhither(st *step, x *sent, to ledger.Way, by string) {
 	slices.Sort(came)
 	slices.Sort(want)
 	if !slices.Equal(came, want) {
-		w.violate(Redrive, "message %d of %q, sent to %+v by a %s, came to queues %v, expected %v", x.from.Message, x.from.Line.Name, to, by, came, want)
+		w.violate(Redrive, "message %d of %q, sent to %+v, came to queues %v, expected %v",
+			x.from.Message, x.from.Line.Name, to, came, want)
 	}
 }
 
@@ -290,17 +312,14 @@ func (w *world) resentNow(st *step) {
 	if len(st.sent) == 0 {
 		return
 	}
-	to := ledger.Way{Exchange: w.Messages[e.Message].Exchange, Keys: w.Messages[e.Message].Keys}
-	if w.contents[e.Ref].edited {
-		to = ledger.Way{}
-	}
+	to := w.published(e)
 	switch x.Way {
 	case vhost.TargetQueue:
-		to = e.HomeOf(x.Queue)
+		to = w.into(x.Queue, e)
 	case vhost.TargetExchange:
 		to = ledger.Way{Exchange: x.Exchange, Keys: []string{x.Key}}
 	}
-	w.checkWhither(st, &st.sent[0], to, "hand")
+	w.checkWhither(st, &st.sent[0], to, x.Force)
 	st.sent = nil
 }
 

@@ -81,6 +81,10 @@ func goldenFacts() []fact.Fact {
 		{Kind: fact.JobBegun, N: 7, Bytes: appendProgress(appendJobSpec(nil, goldenOrder()), goldenProgress())},
 		{Kind: fact.JobProgressed, N: 7, Bytes: appendProgress(nil, goldenProgress())},
 		{Kind: fact.JobForgotten, N: 7},
+		{Kind: fact.JobBegun, N: 8, Bytes: appendProgress(
+			appendJobSpec(nil, &JobSpec{Source: Where{Queue: "q"}, Force: true}), &Progress{State: JobRunning})},
+		{Kind: fact.JobProgressed, N: 8, Bytes: appendProgress(
+			nil, &Progress{State: JobRunning, Refused: [skipReasons]uint64{SkipNoOrigin: 2, SkipSameQueue: 3}})},
 		staged(3, txStep{record: storage.Ref{Log: testLog, Index: 8, Offset: 7, Size: 6}}),
 		staged(3, txStep{kind: Nack, flag: true, runs: []run{{queue: 300, seq: 11, n: 2}}}),
 		staged(4, txStep{targets: []fact.QueueID{1, 300}, record: storage.Ref{Log: testLog, Index: 8, Offset: 7, Size: 6}}),

@@ -41,7 +41,8 @@ type JobSpec struct {
 	Keys     bool   // of TargetExchange: with their own keys
 	Exchange string // of TargetExchange
 	Key      string // of TargetExchange
-	Queue    string // of TargetQueue: this one for all of them; "": each to the queue of its first death
+	Queue    string // of TargetQueue: this one for all of them; "": each to the queue where it failed
+	Force    bool   // letters may go to the source
 
 	Rate           uint64 // letters per second, 0: as fast as may be
 	Canary         uint64 // so many first, 0: none
@@ -66,7 +67,7 @@ type Target uint8
 // The targets. TargetOnward is for lost letters alone: where they were going.
 const (
 	TargetOrigin   Target = iota // the exchange and keys that it was published with first
-	TargetQueue                  // the queue in which it died first
+	TargetQueue                  // a queue, past all exchanges: the one where it failed, or one that the job names
 	TargetExchange               // an exchange that the job names
 	TargetOnward
 	targetKinds
@@ -113,6 +114,8 @@ const (
 	SkipUnknown                          // there is no such letter
 	SkipBusy                             // a consumer has it, it waits, or it is held
 	SkipAccess                           // the user of the job may not see it, or not publish it where it would go
+	SkipNoOrigin                         // nobody knows where it failed
+	SkipSameQueue                        // it would come to the queue where it is, which nobody has forced
 	skipReasons
 )
 
@@ -121,12 +124,18 @@ func (w SkipReason) String() string {
 	if w >= skipReasons {
 		return "unknown"
 	}
-	return [skipReasons]string{"", "no_exchange", "no_route", "refused", "no_queue", "unknown", "busy", "access"}[w]
+	return [skipReasons]string{
+		"", "no_exchange", "no_route", "refused", "no_queue", "unknown", "busy", "access", "no_origin", "same_queue",
+	}[w]
 }
 
 // SkipReasons lists the reasons.
 func SkipReasons() []SkipReason {
-	return []SkipReason{SkipNoExchange, SkipNoRoute, SkipRefused, SkipNoQueue, SkipUnknown, SkipBusy, SkipAccess}
+	all := make([]SkipReason, 0, skipReasons-1)
+	for w := SkipNoExchange; w < skipReasons; w++ {
+		all = append(all, w)
+	}
+	return all
 }
 
 // Progress is how far a job has come.
@@ -243,7 +252,8 @@ func (o *JobSpec) check() *amqp.Error {
 // An order as bytes: flags(1) flags(1) way(1), texts, numbers, IDs. Strings have their length before them, numbers are
 // uvarints.
 func appendJobSpec(b []byte, o *JobSpec) []byte {
-	b = append(b, fact.Bits(o.Discard, o.Source.Lost, o.Newest, o.Keys, o.Ramp), fact.Bits(o.StopNoConsumer, o.StripDeaths, o.DropExpiration), byte(o.Target))
+	b = append(b, fact.Bits(o.Discard, o.Source.Lost, o.Newest, o.Keys, o.Ramp))
+	b = append(b, fact.Bits(o.StopNoConsumer, o.StripDeaths, o.DropExpiration, o.Force), byte(o.Target))
 	for _, text := range []string{o.User, o.Source.Queue, o.Filter, o.Exchange, o.Key, o.Queue} {
 		b = fact.AppendText(b, text)
 	}
@@ -256,7 +266,7 @@ func appendJobSpec(b []byte, o *JobSpec) []byte {
 func readJobSpec(r *fact.Decoder) (o JobSpec) {
 	one, two := r.Byte(), r.Byte()
 	o.Discard, o.Source.Lost, o.Newest, o.Keys, o.Ramp = one&1 != 0, one&2 != 0, one&4 != 0, one&8 != 0, one&16 != 0
-	o.StopNoConsumer, o.StripDeaths, o.DropExpiration = two&1 != 0, two&2 != 0, two&4 != 0
+	o.StopNoConsumer, o.StripDeaths, o.DropExpiration, o.Force = two&1 != 0, two&2 != 0, two&4 != 0, two&8 != 0
 	o.Target = Target(r.Byte())
 	for _, to := range []*string{&o.User, &o.Source.Queue, &o.Filter, &o.Exchange, &o.Key, &o.Queue} {
 		*to = r.Text()
@@ -268,6 +278,9 @@ func readJobSpec(r *fact.Decoder) (o JobSpec) {
 	return o
 }
 
+// refusedFirst is how many refusals are in the log in any case, by reason; others up to the last one that is not zero.
+const refusedFirst = int(SkipAccess) + 1
+
 // Progress as bytes: state(1) finished(1) note, numbers, refusals, bounds.
 func appendProgress(b []byte, p *Progress) []byte {
 	b = append(b, byte(p.State), fact.Bits(p.Finished))
@@ -275,7 +288,11 @@ func appendProgress(b []byte, p *Progress) []byte {
 	for _, n := range []uint64{uint64(p.Begun), uint64(p.Ended), p.Cursor, p.Total, p.Looked, p.Moved, p.CameBack, p.Rate, p.Quota, uint64(p.Until), p.BaseSent, p.BaseBack, p.MidSent, p.MidBack} {
 		b = binary.AppendUvarint(b, n)
 	}
-	b = appendNumbers(b, p.Refused[:])
+	n := len(p.Refused)
+	for n > refusedFirst && p.Refused[n-1] == 0 {
+		n--
+	}
+	b = appendNumbers(b, p.Refused[:n])
 	return appendNumbers(b, p.Bounds)
 }
 

@@ -42,7 +42,8 @@ func (l *line) order() (o *JobSpec, err error) {
 	o = &JobSpec{
 		Source: where(l.operand(0)), Discard: l.has("discard"), Newest: l.has("newest"), Ramp: l.has("ramp"), Filter: l.text("filter"),
 		StopNoConsumer: l.has("stop-no-consumer"), StripDeaths: l.has("strip"), DropExpiration: l.has("drop-expiration"),
-		Max: uint64(l.number("most")), Rate: uint64(l.number("rate")), Canary: uint64(l.number("canary")),
+		Force: l.has("force"),
+		Max:   uint64(l.number("most")), Rate: uint64(l.number("rate")), Canary: uint64(l.number("canary")),
 		Watch: uint64(l.number("watch")), StopPercent: uint64(l.number("percent")), User: "guest",
 	}
 	if ids, has := l.option("ids"); has {
@@ -75,7 +76,7 @@ func (l *line) edit(c *Command) error {
 	if err != nil {
 		return err
 	}
-	x := &Edit{Source: where(l.operand(0)), ID: id, Keep: l.has("keep")}
+	x := &Edit{Source: where(l.operand(0)), ID: id, Keep: l.has("keep"), Force: l.has("force")}
 	body := l.operand(2)
 	if x.Way, x.Queue, x.Exchange, x.Key, _, err = l.way(); err != nil {
 		return err

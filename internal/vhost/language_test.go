@@ -38,9 +38,9 @@ type (
 //	unschedule ID…    fire ID…    reschedule ID… at=DURATION     since the scenario began, by the wall clock
 //	purge-schedule EXCHANGE
 //	redrive QUEUE|lost [ids=1,2] [filter=TEXT] [way=origin|queue|on|EXCHANGE:KEY] [to-queue=NAME] [discard] [newest] [most=N]
-//	        [rate=N] [canary=N] [watch=MS] [ramp] [percent=N] [stop-no-consumer] [strip] [drop-expiration]
+//	        [rate=N] [canary=N] [watch=MS] [ramp] [percent=N] [stop-no-consumer] [strip] [drop-expiration] [force]
 //	job ID pause|resume|cancel|forget|rate [N]
-//	resend QUEUE|lost ID "body" [keep] [way=…] [to-queue=NAME] [PROPERTY]…
+//	resend QUEUE|lost ID "body" [keep] [force] [way=…] [to-queue=NAME] [PROPERTY]…
 //	options NAME=VALUE…                                a value of none takes it back
 //	policy NAME PATTERN [apply=KIND] [priority=N] [operator] KEY=VALUE…     clear-policy NAME [operator]
 //
@@ -103,6 +103,7 @@ var isFlag = map[string]bool{
 	"internal": true, "mandatory": true, "immediate": true, "noack": true, "fits": true, "global": true, "multiple": true,
 	"requeue": true, "nowait": true, "operator": true, "notify": true, "all": true, "single": true,
 	"discard": true, "newest": true, "ramp": true, "stop-no-consumer": true, "strip": true, "drop-expiration": true, "keep": true,
+	"force": true,
 }
 
 // split cuts at spaces outside quotes.

@@ -6,6 +6,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // A RedriveDryRun is what an order would do to the letters that were looked at.
@@ -13,6 +14,7 @@ type RedriveDryRun struct {
 	Looked, Matches uint64
 	Refused         [skipReasons]uint64
 	Queues          map[string]uint64 // how many would go into each
+	NeverDied       map[string]uint64 // of Queues, by exchange: letters that never died there
 	PushedOut       map[string]uint64 // in how many cases another message would have to go for them, likewise
 	Bytes           int64             // of the records that match
 	There           int               // messages in the source, at the last look
@@ -128,6 +130,9 @@ func (r Reader) dryRunOne(st Stamp, j *job, source *queueState, seq queue.Seq, t
 				sample.Queues = append(sample.Queues, q.object.Name)
 				t.put(q, &m)
 			}
+			if j.Target == TargetOrigin {
+				t.noteCopies(&m, sample.Queues)
+			}
 		}
 	}
 	t.note(sample)
@@ -162,6 +167,25 @@ func (t *RedriveDryRun) put(q *queueState, m *message) {
 	t.bodies[name] = octets
 }
 
+// noteCopies counts the queues to which a letter would go though it never died there. Of one of which nobody knows
+// where it failed that is not known either.
+func (t *RedriveDryRun) noteCopies(m *message, queues []string) {
+	failed := m.cameFrom().Queue
+	if failed == "" {
+		return
+	}
+	h := m.past()
+	for _, name := range queues {
+		if name == failed || slices.ContainsFunc(h.Deaths, func(d fact.Death) bool { return d.Queue == name }) {
+			continue
+		}
+		if t.NeverDied == nil {
+			t.NeverDied = map[string]uint64{}
+		}
+		t.NeverDied[name]++
+	}
+}
+
 func (t *RedriveDryRun) note(x RedriveSample) {
 	if x.Skipped != 0 {
 		t.Refused[x.Skipped]++
@@ -179,10 +203,9 @@ func (t *RedriveDryRun) note(x RedriveSample) {
 
 // A ResendDryRun is what an Edit would do.
 type ResendDryRun struct {
-	Skipped  SkipReason // the original stays; 0: it goes
-	Exchange string     // where the message is published
-	Keys     []string   // with which: its own, CC, and BCC, those that the original had among them
-	Queues   []string
+	Skipped SkipReason // the original stays; 0: it goes
+	From    Origin     // of the edited message: with its CC now, and the BCC that the original had
+	Queues  []string
 }
 
 // DryRunResend tells what a Resend would do now. It changes nothing.
@@ -192,7 +215,7 @@ func (r Reader) DryRunResend(c *Command, wall int64) (t ResendDryRun, err *amqp.
 	if err != nil {
 		return t, err
 	}
-	t = ResendDryRun{Skipped: e.skipped, Exchange: e.exchange, Keys: e.keys}
+	t = ResendDryRun{Skipped: e.skipped, From: e.from}
 	for _, q := range e.targets {
 		t.Queues = append(t.Queues, q.object.Name)
 	}

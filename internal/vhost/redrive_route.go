@@ -32,22 +32,7 @@ func (s *step) redriveRoute(o *JobSpec, source *queueState, seq queue.Seq, m *me
 	h := m.past()
 	switch o.Target {
 	case TargetQueue:
-		name := o.Queue
-		if name == "" {
-			name = h.FirstQueue()
-		}
-		if f, told := m.failure(); name == "" && told {
-			name = f.Queue
-		}
-		q := s.queueNamed(name)
-		if q == nil {
-			return w, SkipNoQueue
-		}
-		w = destination{keys: []string{name}, targets: []*queueState{q}}
-		if q.refuses(m) {
-			return w, SkipRefused
-		}
-		return w, 0
+		w, why = s.routeHome(o.Queue, m, h)
 	case TargetOnward:
 		letter := *m
 		letter.history = &h
@@ -64,18 +49,38 @@ func (s *step) redriveRoute(o *JobSpec, source *queueState, seq queue.Seq, m *me
 		}
 		why = s.routeBack(m, h, &w)
 	default:
-		w.exchange, w.keys = string(m.content.Exchange), m.content.Keys()
-		if f, told := m.failure(); told {
-			if exchange, key, ok := f.Back(); ok {
-				w.exchange, w.keys = exchange, []string{key}
-			}
-		}
+		from := m.cameFrom()
+		w.exchange, w.keys = from.Exchange, from.Keys
 		why = s.routeBack(m, h, &w)
+	}
+	if why == 0 && !o.Force && slices.Contains(w.targets, source) {
+		why = SkipSameQueue
 	}
 	if why == 0 {
 		why = s.roomAt(m, &w)
 	}
 	return w, why
+}
+
+// routeHome finds the way into a queue, "" for the one where the message failed, past all exchanges: its consumer sees
+// the exchange and the key of the first publish. If headers name only an exchange and a key, these lead back.
+func (s *step) routeHome(name string, m *message, h fact.History) (w destination, why SkipReason) {
+	from := m.cameFrom()
+	w.exchange, w.keys = from.Exchange, from.Keys
+	if name == "" {
+		name = from.Queue
+	}
+	switch q := s.queueNamed(name); {
+	case name == "" && from.Told:
+		return w, s.routeBack(m, h, &w)
+	case name == "":
+		return w, SkipNoOrigin
+	case q == nil:
+		return w, SkipNoQueue
+	default:
+		w.targets = []*queueState{q}
+		return w, 0
+	}
 }
 
 // routeBack asks the topology where w leads.
@@ -120,14 +125,12 @@ func skipReasonOf(c fact.Cause) SkipReason {
 	return SkipNoRoute
 }
 
-// failure is what the headers tell of a message that a client has published where failures go: it was somewhere else
-// before. An x-death that a client has copied tells less than deaths that the broker knows of.
+// failure is what the headers of a message tell of a failure.
 func (m *message) failure() (f filter.Failure, told bool) {
 	if m.scan().Headers == nil {
 		return f, false
 	}
-	f, told = filter.FailureOf(m.content.Properties)
-	return f, told && !(f.Copied && m.history != nil && len(m.history.Deaths) > 0)
+	return failureOf(m.content.Properties, m.history)
 }
 
 // past is the history of a message, which it may not have had before.
@@ -146,7 +149,7 @@ func (m *message) past() fact.History {
 // published with are its own again. What is kept stays where it is, too.
 func (s *step) redriveOne(o *JobSpec, job fact.JobID, w destination, source *queueState, seq queue.Seq, m *message, keep bool) {
 	h := m.past()
-	returns := job == 0 || o.returnsToWork(&h) // who edits a message wants it worked on
+	returns := job == 0 || o.returnsToWork(m) // who edits a message wants it worked on
 	restore := !o.DropExpiration && m.scan().Expiration != nil && (returns || len(h.Deaths) == 0)
 	atWork := returns && !slices.Contains(w.targets, source) || !m.isDeadLetter(&h)
 	h.Exchange, h.Keys, h.HideCC, h.Share = w.exchange, w.keys, false, fact.LettersMax
@@ -177,8 +180,8 @@ func (s *step) redriveOne(o *JobSpec, job fact.JobID, w destination, source *que
 // returnsToWork reports whether a job sends a message to where it is worked on, as it was published:
 // there it is no dead letter until it dies again. Elsewhere, and in the queue that it was taken from,
 // it stays what it is: another queue may be one of dead letters, where its expiration would end it.
-func (o *JobSpec) returnsToWork(h *fact.History) bool {
-	return o.Target == TargetOrigin || o.Target == TargetQueue && (o.Queue == "" || o.Queue == h.FirstQueue())
+func (o *JobSpec) returnsToWork(m *message) bool {
+	return o.Target == TargetOrigin || o.Target == TargetQueue && (o.Queue == "" || o.Queue == m.cameFrom().Queue)
 }
 
 // isDeadLetter reports whether a message with that past is a dead letter, as queue.Flags say of one in a queue.
@@ -214,12 +217,19 @@ type Edit struct {
 	Way           Target // but TargetOnward
 	Queue         string
 	Exchange, Key string
+	Force         bool // it may go to the queue where the original is
+}
+
+// JobSpec is the order of a job that sends a message where the edit does.
+func (x *Edit) JobSpec() JobSpec {
+	return JobSpec{Source: x.Source, Target: x.Way, Queue: x.Queue, Exchange: x.Exchange, Key: x.Key, Force: x.Force}
 }
 
 // An editedMessage is what an Edit makes of a message, and where that goes.
 type editedMessage struct {
 	message
 	destination
+	from    Origin
 	skipped SkipReason // it goes nowhere
 	source  *queueState
 	order   JobSpec
@@ -228,7 +238,7 @@ type editedMessage struct {
 // edited makes the message that a Resend asks for, and changes nothing. It is checked as a publish is.
 func (s *step) edited(c *Command) (e editedMessage, err *amqp.Error) {
 	x := c.Edit
-	e.order = JobSpec{Source: x.Source, Target: x.Way, Queue: x.Queue, Exchange: x.Exchange, Key: x.Key}
+	e.order = x.JobSpec()
 	if e.source = s.whereabouts(x.Source); e.source == nil {
 		return e, amqp.NotFound("no queue '%s' in vhost '%s'", x.Source.Queue, s.name)
 	}
@@ -264,6 +274,7 @@ func (s *step) edited(c *Command) (e editedMessage, err *amqp.Error) {
 			return e, err
 		}
 	}
+	e.from = e.cameFrom()
 	if e.destination, e.skipped = s.redriveRoute(&e.order, e.source, seq, &e.message); there.State != queue.Ready {
 		e.skipped = SkipBusy
 	}

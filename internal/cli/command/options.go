@@ -106,7 +106,7 @@ func KnownOptions() []Option {
 		{Name: "pre-hashed-password", About: "the password is a salted hash printed by hash_password"},
 		{Name: "if-empty", Short: "e", About: "fail if the queue is not empty"},
 		{Name: "if-unused", Short: "u", About: "fail if it is in use"},
-		{Name: "force"},
+		{Name: "force", About: "for redrives: send messages also to the queue where they are now"},
 		{Name: "type", Value: "type", About: "of a queue: classic, quorum; of an exchange: direct, fanout, topic, headers, …"},
 		{Name: "auto-delete", About: "delete it when the last consumer, or binding, is gone"},
 		{Name: "internal", About: "clients cannot publish to it"},
@@ -134,7 +134,11 @@ func KnownOptions() []Option {
 		{Name: "lost", About: "the lost letters"}, {Name: "queue", Value: "queue", About: "queue to read from or publish to"}, {Name: "newest", About: "newest first"},
 		{Name: "by", Value: "field", About: "reason (default), source, queue, exchange, key, cause, exception or header:NAME; for scheduled messages minute, hour, day, week, or a time such as 15m"},
 		{Name: "id", Value: "id", About: "show the message with this id"},
-		{Name: "to", Value: "target", About: "origin: where it was first published; queue: where it first died; queue:NAME; exchange:NAME, exchange:NAME/KEY; on: the original destination of lost letters"},
+		{
+			Name: "to", Value: "target", About: "queue: the queue where each message died (default); " +
+				"origin: its first exchange and routing key; queue:NAME; exchange:NAME, exchange:NAME/KEY; " +
+				"on: the original destination of lost letters",
+		},
 		{Name: "rate", Value: "number", About: "messages per second"}, {Name: "max", Value: "number", About: "maximum number of messages"},
 		{Name: "canary", Value: "number", About: "send this many first, then watch whether they die again"}, {Name: "ramp", About: "send ten times as many after each watch"},
 		{Name: "watch", Value: "time", About: "duration of a watch: milliseconds, or 90s, 15m; default: 10s"},

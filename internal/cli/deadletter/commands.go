@@ -18,13 +18,19 @@ func LostLetters() []command.Command {
 
 // How dead letters are selected, and how a job runs.
 const (
-	sourceUsage    = "<queue> | --lost"
-	selectUsage    = "[--where <filter>] [--max <number>] [--newest] "
-	selectOptions  = "lost where max newest dry-run wait yes "
-	redriveUsage   = command.InVHost + "[--to <target>] " + selectUsage + "[--rate <number>] [--canary <number> [--ramp]] [--watch <time>] [--stop-percent <number>] [--stop-without-consumer] [--strip-deaths] [--drop-expiration] [--dry-run] [--wait] (" + sourceUsage + ") [<id> ...]"
-	redriveOptions = selectOptions + "to rate canary ramp watch stop-percent stop-without-consumer strip-deaths drop-expiration"
-	redriveSample  = `redrive_dlq orders.dlq --where 'reason:expired age:>1h' --dry-run
+	sourceUsage   = "<queue> | --lost"
+	selectUsage   = "[--where <filter>] [--max <number>] [--newest] "
+	selectOptions = "lost where max newest dry-run wait yes "
+	redriveUsage  = command.InVHost + "[--to <target>] [--force] " + selectUsage +
+		"[--rate <number>] [--canary <number> [--ramp]] [--watch <time>] [--stop-percent <number>] " +
+		"[--stop-without-consumer] [--strip-deaths] [--drop-expiration] [--dry-run] [--wait] (" + sourceUsage + ") [<id> ...]"
+	resendUsage = command.InVHost + "[--payload <file>] [--properties <file>] " +
+		"[--to <target> | [--exchange <exchange>] [--routing-key <key>]] [--force] [--keep] [--dry-run] (" + sourceUsage + ") <id>"
+	redriveOptions = selectOptions + "to force rate canary ramp watch stop-percent stop-without-consumer " +
+		"strip-deaths drop-expiration"
+	redriveSample = `redrive_dlq orders.dlq --where 'reason:expired age:>1h' --dry-run
 redrive_dlq orders.dlq --where 'header.tenant:acme' --rate 100 --canary 10 --ramp --stop-percent 20 --wait
+redrive_dlq orders.dlq --to origin --dry-run
 redrive_dlq orders.dlq --to queue:orders 4711 4712
 redrive_dlq --lost --where cause:discarded --to on`
 )
@@ -40,7 +46,7 @@ func Commands() []command.Command {
 		{Name: "group_letters", Tools: command.Both, Usage: command.InVHost + "[--by <field>] [--where <filter>] [--limit <number>] " + command.AnyColumn, About: "Groups the dead letters of a virtual host and counts them.", Most: command.Unbounded, Options: "by where limit", Run: groupMessages, More: command.FixedColumns(groupColumns), Example: "group_letters --by source\ngroup_letters --by header:x-exception-fqcn"},
 		{Name: "redrive_dlq", Tools: command.Ctl, Usage: redriveUsage, About: "Starts a job in the broker that redrives dead letters.", Most: command.Unbounded, Options: redriveOptions, Patience: patience, Run: redriveDLQ, More: redriveHelp, Example: redriveSample},
 		{Name: "discard_dlq", Tools: command.Ctl, Usage: command.InVHost + selectUsage + "[--dry-run] [--wait] [--yes] (" + sourceUsage + ") [<id> ...]", About: "Starts a job that discards dead letters. They become lost letters; discarded lost letters are deleted.", Most: command.Unbounded, Options: selectOptions, Patience: patience, Run: discardDLQ, More: redriveHelp, Example: "discard_dlq orders.dlq --where 'age:>30d' --wait"},
-		{Name: "resend_letter", Tools: command.Ctl, Usage: command.InVHost + "[--payload <file>] [--properties <file>] [--exchange <exchange>] [--routing-key <key>] [--keep] [--dry-run] (" + sourceUsage + ") <id>", About: "Publishes a message again with another payload or other properties, replacing the original.", Least: 1, Most: 2, Options: "lost payload properties exchange routing-key keep dry-run", Run: resend, Example: "resend_letter orders.dlq 4711 --payload corrected.json"},
+		{Name: "resend_letter", Tools: command.Ctl, Usage: resendUsage, About: "Publishes a message again with another payload or other properties, replacing the original.", Least: 1, Most: 2, Options: "lost payload properties to exchange routing-key force keep dry-run", Run: resend, Example: "resend_letter orders.dlq 4711 --payload corrected.json"},
 		{Name: "export_dlq", Tools: command.Ctl, Usage: command.InVHost + "[--queue <queue> | --lost] [--where <filter>] [--newest] <file> | -", About: "Exports dead letters to a file in JSON Lines format; from all queues if none is given.", Least: 1, Most: 1, Options: "queue lost where newest", Patience: patience, Run: exportDLQ, Example: "export_dlq --queue orders.dlq orders.ndjson"},
 		{Name: "import_dlq", Tools: command.Ctl, Usage: command.InVHost + "(--queue <queue> [--once] | --exchange <exchange> [--routing-key <key>] | --origin) <file> | -", About: "Imports an exported file and publishes its messages.", Least: 1, Most: 1, Options: "queue once exchange routing-key origin", Patience: patience, Run: importDLQ, Example: "import_dlq --queue orders.dlq --once orders.ndjson"},
 		{Name: "list_redrives", Tools: command.Both, Usage: command.InVHost + command.AnyColumn, About: "Lists redrive and discard jobs, newest first.", Most: command.Unbounded, Run: listRedrives, More: command.FixedColumns(redriveColumns)},

@@ -30,10 +30,12 @@ func number(c *command.Call, name string) (api.Integer, error) {
 const askFrom = 1000
 
 func redriveHelp() string {
-	return `Select dead letters by their ids or with --where; without either, all of the queue are selected. --dry-run changes nothing: it
-shows how many are selected, where they would go, and which would stay and why. The job runs in the broker and survives
-a restart: list_redrives shows it, and pause_redrive, resume_redrive, cancel_redrive and rate_redrive control it. With --wait
-the command ends with the job; the exit code is 0 if the job succeeded.`
+	return `Select dead letters by their ids or with --where; without either, all of the queue are selected. Each goes to
+the queue where it first died, and to no other, unless --to names another target. --dry-run changes nothing: it shows
+how many are selected, where they would go, and which would stay and why. A message does not go to the queue where it
+is now unless --force is given. The job runs in the broker and survives a restart: list_redrives shows it, and
+pause_redrive, resume_redrive, cancel_redrive and rate_redrive control it. With --wait the command ends with the job;
+the exit code is 0 if the job succeeded.`
 }
 
 // readJob reads what is to be done with which dead letters.
@@ -48,7 +50,7 @@ func readJob(c *command.Call, action string) (*api.PostRedrive, error) {
 			Ramp: api.Flag(c.Options.On("ramp")), StopNoConsumer: api.Flag(c.Options.On("stop-without-consumer")),
 			StripDeaths: api.Flag(c.Options.On("strip-deaths")), DropExpiration: api.Flag(c.Options.On("drop-expiration")),
 		},
-		DryRun: api.Flag(c.Options.On("dry-run")),
+		DryRun: api.Flag(c.Options.On("dry-run")), Force: api.Flag(c.Options.On("force")),
 	}
 	for _, id := range ids {
 		p.IDs = append(p.IDs, api.LetterID(id))
@@ -97,7 +99,8 @@ func readTarget(c *command.Call, text string) (to api.RedriveTarget, err error) 
 		}
 		return to, nil
 	}
-	return to, c.Invalid(fmt.Sprintf("--to must be origin, queue, queue:NAME, exchange:NAME, exchange:NAME/KEY or on, not '%s'", text))
+	const known = "queue, origin, queue:NAME, exchange:NAME, exchange:NAME/KEY or on"
+	return to, c.Invalid(fmt.Sprintf("--to must be %s, not '%s'", known, text))
 }
 
 func redriveDLQ(c *command.Call) error { return runJob(c, "redrive") }
@@ -167,6 +170,15 @@ func showDryRun(c *command.Call, t *api.RedriveTrial) error {
 	}
 	if !t.Fits {
 		fmt.Fprintln(c.Stderr, "There is not enough space for more lost letters: the oldest would be deleted")
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.NeverDied)) {
+		fmt.Fprintf(c.Stderr, "%d would also go to %s, where they never died\n", t.NeverDied[name], name)
+	}
+	if n := t.Refused["same_queue"]; n > 0 {
+		fmt.Fprintf(c.Stderr, "%d would go to the queue where they are now: use --force, or another target\n", n)
+	}
+	if n := t.Refused["no_origin"]; n > 0 {
+		fmt.Fprintf(c.Stderr, "Of %d it is not known where they died: choose a target with --to\n", n)
 	}
 	return nil
 }

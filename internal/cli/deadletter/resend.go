@@ -20,12 +20,12 @@ func resend(c *command.Call) error {
 	if len(rest) != 1 {
 		return c.TooFew()
 	}
-	post := api.PostResend{Keep: api.Flag(c.Options.On("keep")), DryRun: api.Flag(c.Options.On("dry-run"))}
-	if exchange, ok := c.Options.Get("exchange"); ok {
-		post.Exchange = &exchange
+	post := api.PostResend{
+		Keep: api.Flag(c.Options.On("keep")), Force: api.Flag(c.Options.On("force")),
+		DryRun: api.Flag(c.Options.On("dry-run")),
 	}
-	if key, ok := c.Options.Get("routing-key"); ok {
-		post.RoutingKey = &key
+	if err := resendTo(c, &post); err != nil {
+		return err
 	}
 	if file, ok := c.Options.Get("payload"); ok {
 		payload, err := c.ReadFile(file)
@@ -65,4 +65,28 @@ func resend(c *command.Call) error {
 		return c.Done("The message went to "+strings.Join(answer.Queues, ", "), nil)
 	}
 	return c.Done("", nil)
+}
+
+// resendTo reads where the message goes: --to, or an exchange, a key or both.
+func resendTo(c *command.Call, post *api.PostResend) error {
+	if exchange, ok := c.Options.Get("exchange"); ok {
+		post.Exchange = &exchange
+	}
+	if key, ok := c.Options.Get("routing-key"); ok {
+		post.RoutingKey = &key
+	}
+	text, ok := c.Options.Get("to")
+	if !ok {
+		return nil
+	}
+	if post.Exchange != nil || post.RoutingKey != nil {
+		return c.Invalid("give either --to, or --exchange and --routing-key.")
+	}
+	to, err := readTarget(c, text)
+	if to.To == "elsewhere" {
+		post.Exchange, post.RoutingKey = to.Exchange, to.RoutingKey
+	} else {
+		post.Target = &to
+	}
+	return err
 }

@@ -1,6 +1,8 @@
 package deadletter
 
 import (
+	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -36,6 +38,47 @@ type tried struct {
 	whole   bool            // the listing has all messages that the source has
 }
 
+// needForce refuses a job that would send messages to the queue where they are, unless its user forces that. It takes
+// no turn, so it looks at the first messages of the source only: others the job leaves where they are.
+func needForce(r *web.Request, o *vhost.JobSpec) error {
+	if o.Force || o.Discard || o.Source.Lost {
+		return nil
+	}
+	d := &dryRunner{r: r, order: o}
+	t := d.begin(&tried{})
+	var refused *amqp.Error
+	err := r.Look(r.PathValue("vhost"), func(v vhost.Reader) {
+		d.machine = v
+		_, t.partial, refused = v.DryRunRedrive(o, r.Engine.Now().UnixMilli(), 0, dryRunPortion, &t.RedriveDryRun)
+	})
+	switch n := t.Refused[vhost.SkipSameQueue]; {
+	case err != nil:
+		return err
+	case refused != nil:
+		return web.AsBadRequest(refused)
+	case n > 0 && t.partial:
+		return errSameQueue("at least %d messages would go to queue '%s', where they are now", n, o.Source.Queue)
+	case n > 0:
+		return errSameQueue("%d messages would go to queue '%s', where they are now", n, o.Source.Queue)
+	}
+	return nil
+}
+
+// errSameQueue refuses to send messages to where they are.
+func errSameQueue(format string, args ...any) error {
+	reason := fmt.Sprintf(format, args...) + ": this requires 'force'"
+	return &api.Error{Status: http.StatusConflict, Kind: vhost.SkipSameQueue.String(), Reason: reason}
+}
+
+// counted shows numbers by queue.
+func counted(all map[string]uint64) api.Object[int64] {
+	shown := api.Object[int64]{}
+	for name, n := range all {
+		shown[name] = int64(n)
+	}
+	return shown
+}
+
 // dryRun computes what a job would do.
 func (s *API) dryRun(r *web.Request, o *vhost.JobSpec) (*api.RedriveTrial, error) {
 	d := &dryRunner{index: s.index, r: r, order: o, wall: r.Engine.Now().UnixMilli(), budget: r.Turn.Budget(dryRunTimeout)}
@@ -50,19 +93,14 @@ func (s *API) dryRun(r *web.Request, o *vhost.JobSpec) (*api.RedriveTrial, error
 	}
 	shown := &api.RedriveTrial{
 		Looked: int64(t.Looked), Matches: int64(t.Matches), Partial: t.partial, Refused: showRefused(func(w vhost.SkipReason) uint64 { return t.Refused[w] }),
-		Queues: api.Object[int64]{}, Pushed: api.Object[int64]{}, Fits: !o.Discard || o.Source.Lost || d.lost.Bytes+t.Bytes <= d.roomForLost,
+		Queues: counted(t.Queues), NeverDied: counted(t.NeverDied), Pushed: counted(t.PushedOut),
+		Fits: !o.Discard || o.Source.Lost || d.lost.Bytes+t.Bytes <= d.roomForLost,
 	}
 	if l := t.listing; l != nil {
 		shown.Index = showIndex(&l.State)
 		if l.Sure && t.whole && r.Caller.AllLetters(r.PathValue("vhost"), o) {
 			shown.Found = &l.Matches
 		}
-	}
-	for name, n := range t.Queues {
-		shown.Queues[name] = int64(n)
-	}
-	for name, n := range t.PushedOut {
-		shown.Pushed[name] = int64(n)
 	}
 	for _, x := range t.Sample {
 		shown.Sample = append(shown.Sample, showSample(&x))

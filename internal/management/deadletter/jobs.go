@@ -57,7 +57,8 @@ const (
 func (s *API) showRedrive(r *web.Request, host string, j *vhost.Job) api.Redrive {
 	shown := api.Redrive{
 		ID: int64(j.ID), VHost: host, User: j.User, Action: actionRedrive, Source: api.RedriveSource{Queue: j.Source.Queue, Lost: api.Flag(j.Source.Lost)},
-		IDs: len(j.IDs), Filter: j.Filter, Max: int64(j.Max), Target: showTarget(&j.JobSpec), State: j.State.String(), Why: j.Note,
+		IDs: len(j.IDs), Filter: j.Filter, Max: int64(j.Max), Target: showTarget(&j.JobSpec), Force: j.Force,
+		State: j.State.String(), Why: j.Note,
 		Options: api.RedriveOptions{
 			Rate: api.Integer(j.Progress.Rate), Order: oldestFirst, Canary: api.Integer(j.Canary), WatchMS: api.Integer(j.Watch), Ramp: api.Flag(j.Ramp),
 			StopShare: api.Integer(j.StopPercent), StopNoConsumer: api.Flag(j.StopNoConsumer), StripDeaths: api.Flag(j.StripDeaths),

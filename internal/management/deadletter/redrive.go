@@ -1,6 +1,7 @@
 package deadletter
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -41,6 +42,9 @@ func (s *API) postRedrive(r *web.Request) (web.Answer, error) {
 		return web.Answer{}, err
 	}
 	if !body.DryRun {
+		if err := needForce(r, o); err != nil {
+			return web.Answer{}, err
+		}
 		return s.begin(r, o)
 	}
 	r.Unchanged = true
@@ -103,6 +107,7 @@ func readOrder(r *web.Request, body *api.PostRedrive) (*vhost.JobSpec, error) {
 		User: r.Caller.Name(), Source: vhost.Where{Queue: body.Source.Queue, Lost: bool(body.Source.Lost)}, Filter: body.Filter,
 		Ramp: bool(body.Options.Ramp), StopNoConsumer: bool(body.Options.StopNoConsumer),
 		StripDeaths: bool(body.Options.StripDeaths), DropExpiration: bool(body.Options.DropExpiration),
+		Force: bool(body.Force),
 	}
 	if o.Source.Lost == (o.Source.Queue != "") {
 		return nil, web.BadRequest("'source' must have either 'queue' or 'lost'")
@@ -182,18 +187,13 @@ func readIDs(ids []api.LetterID) ([]uint64, error) {
 
 // readTarget reads the target of a job.
 func readTarget(r *web.Request, o *vhost.JobSpec, to *api.RedriveTarget) error {
-	where := to.To
-	switch {
-	case where == "" && o.Source.Lost:
-		where = on
-	case where == "":
-		where = toOrigin
-	}
+	where := cmp.Or(to.To, toQueueOf)
 	if where != toElsewhere && (to.Exchange != nil || to.RoutingKey != nil) || where != toQueueOf && to.Queue != "" {
 		return web.BadRequest("the target '%s' does not match its parameters: 'queue' requires to=queue, 'exchange' and 'routing_key' require to=elsewhere", where)
 	}
 	switch where {
 	case toOrigin:
+		o.Target = vhost.TargetOrigin
 	case on:
 		if o.Target = vhost.TargetOnward; !o.Source.Lost {
 			return web.BadRequest("the target 'on' is for lost letters only")
@@ -204,7 +204,7 @@ func readTarget(r *web.Request, o *vhost.JobSpec, to *api.RedriveTarget) error {
 	case toElsewhere:
 		return elsewhere(r, o, to)
 	default:
-		return web.BadRequest("the target must be to origin, queue, elsewhere or on, not '%s'", where)
+		return web.BadRequest("the target must be to queue, origin, elsewhere or on, not '%s'", where)
 	}
 	return nil
 }

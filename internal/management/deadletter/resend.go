@@ -14,7 +14,6 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
-	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/management/message"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -46,8 +45,7 @@ func isOwnHeader(name string) bool {
 
 // An original is a message to edit.
 type original struct {
-	exchange   string // of its first publish
-	keys       []string
+	vhost.Origin
 	properties amqp.Properties
 	restored   bool // its expiration is that of its publisher again, which lists do not show
 	body       []byte
@@ -72,11 +70,12 @@ func resend(r *web.Request, s *messageSource) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	e := &vhost.Edit{Source: s.Where, ID: id, Keep: bool(body.Keep)}
+	e := &vhost.Edit{Source: s.Where, ID: id, Keep: bool(body.Keep), Force: bool(body.Force)}
 	if err := editTarget(r, e, &old, &body); err != nil {
 		return web.Answer{}, err
 	}
-	if e.Way == vhost.TargetExchange && old.restored { // where it may be put aside, and would end it
+	elsewhere := e.Way == vhost.TargetExchange || e.Queue != "" && e.Queue != old.Queue
+	if elsewhere && old.restored { // where it may be put aside, and would end it
 		old.properties.Has, old.properties.Expiration, old.restored = old.properties.Has&^amqp.FlagExpiration, "", false
 	}
 	p, payload, err := edited(r, &old, &body, s)
@@ -100,22 +99,36 @@ func resend(r *web.Request, s *messageSource) (web.Answer, error) {
 		}
 		resent.Outcome, resent.Queues = outcomeOf(effects)
 	}
-	if resent.Outcome != fact.Redriven.String() {
-		return web.Answer{}, &api.Error{Status: http.StatusConflict, Kind: "conflict", Reason: "the message was not sent: " + resent.Outcome}
+	if err := notSent(resent.Outcome, s.Queue); err != nil {
+		return web.Answer{}, err
 	}
 	if r.Detail, err = web.Encode(edit{
-		EditedFrom: resent.EditedFrom, Keep: e.Keep, Exchange: e.Exchange, RoutingKey: e.Key, Before: digest(old.body), After: digest(payload),
-		Properties: body.Properties != nil,
+		EditedFrom: resent.EditedFrom, Keep: e.Keep, Queue: e.Queue, Exchange: e.Exchange, RoutingKey: e.Key,
+		Before: digest(old.body), After: digest(payload), Properties: body.Properties != nil,
 	}); err != nil {
 		return web.Answer{}, err
 	}
 	return web.OK(resent)
 }
 
+// notSent says why an edited message was not sent; nil if it was.
+func notSent(outcome, queue string) error {
+	switch outcome {
+	case fact.Redriven.String():
+		return nil
+	case vhost.SkipSameQueue.String():
+		return errSameQueue("the message would go to queue '%s', where the original is now", queue)
+	case vhost.SkipNoOrigin.String():
+		outcome += ": choose a target, since it is not known where the message died"
+	}
+	return &api.Error{Status: http.StatusConflict, Kind: "conflict", Reason: "the message was not sent: " + outcome}
+}
+
 // An edit is the record of an edit in the audit log: payloads as the beginning of their SHA-256.
 type edit struct {
 	EditedFrom string `json:"edited_from"`
 	Keep       bool   `json:"keep"`
+	Queue      string `json:"queue,omitempty"`
 	Exchange   string `json:"exchange,omitempty"`
 	RoutingKey string `json:"routing_key,omitempty"`
 	Before     string `json:"payload_before"`
@@ -141,8 +154,8 @@ func (s *messageSource) reference() string {
 
 // originalOf copies a message, with the expiration that its publisher gave it.
 func originalOf(x *vhost.Seen) (o original, err error) {
-	m, content := x.ForFilter(filter.Deaths), x.Content()
-	o.exchange, o.keys, o.body = m.Exchange, slices.Clone(m.Keys), bytes.Clone(content.Body)
+	content := x.Content()
+	o.Origin, o.body = x.CameFrom(), bytes.Clone(content.Body)
 	if o.properties, err = amqp.ParseProperties(bytes.Clone(content.Properties)); err != nil {
 		return o, err
 	}
@@ -157,19 +170,26 @@ func originalOf(x *vhost.Seen) (o original, err error) {
 	return o, nil
 }
 
-// editTarget reads where an edited message goes: without an exchange and a key, where the original was published.
-// Whether the caller may publish it there is asked for when all its keys are known.
+// editTarget reads where an edited message goes: unless it says otherwise, to the queue where the original failed.
+// Whether the caller may send it there is asked for when all its keys are known.
 func editTarget(r *web.Request, e *vhost.Edit, old *original, body *api.PostResend) error {
-	if body.Exchange == nil && body.RoutingKey == nil {
-		return nil
+	switch {
+	case body.Exchange == nil && body.RoutingKey == nil:
+		to, o := cmp.Or(body.Target, &api.RedriveTarget{}), vhost.JobSpec{}
+		if to.To == toElsewhere {
+			return web.BadRequest("the target must be to queue or origin: 'exchange' and 'routing_key' are given beside it")
+		}
+		err := readTarget(r, &o, to)
+		e.Way, e.Queue = o.Target, o.Queue
+		return err
+	case body.Target != nil:
+		return web.BadRequest("give either 'target', or 'exchange' and 'routing_key', not both")
 	}
-	e.Way, e.Exchange = vhost.TargetExchange, old.exchange
+	e.Way, e.Exchange = vhost.TargetExchange, old.Exchange
 	if body.Exchange != nil {
 		e.Exchange = web.ExchangeName(*body.Exchange)
 	}
-	if len(old.keys) > 0 {
-		e.Key = old.keys[0]
-	}
+	e.Key = old.Keys[0]
 	if body.RoutingKey != nil {
 		e.Key = *body.RoutingKey
 	}
@@ -269,7 +289,9 @@ func tryResend(r *web.Request, c *vhost.Command) (resent api.Resent, err error) 
 	if t.Skipped != 0 {
 		resent.Outcome = t.Skipped.String()
 	}
-	return resent, r.Allowed(r.PathValue("vhost"), func(m authz.Machine) error { return r.Caller.Publish(m, r.PathValue("vhost"), t.Exchange, t.Keys...) })
+	o := c.Edit.JobSpec()
+	host := r.PathValue("vhost")
+	return resent, r.Allowed(host, func(m authz.Machine) error { return r.Caller.Send(m, host, &o, &t.From) })
 }
 
 // outcomeOf returns the outcome of a Resend, and its queues.

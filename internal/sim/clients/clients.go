@@ -110,6 +110,7 @@ type Waiting struct {
 	Delivery *Delivery // nil without acks
 	Message  uint64
 	Deaths   []ledger.Death
+	Way      ledger.Way        // of its last hop
 	Of       vhost.ScheduledID // an answer
 	Acquired int64             // x-acquired-count
 	Counted  int64             // x-delivery-count

@@ -34,6 +34,7 @@ func (cl *Clients) redrive() vhost.Command {
 		User: "somebody", Source: source, Discard: cl.Chance(4), Newest: cl.Chance(4),
 		Rate: cl.rate(), Ramp: cl.Chance(2),
 		StopNoConsumer: cl.Chance(8), StripDeaths: cl.Chance(6), DropExpiration: cl.Chance(4), Keys: cl.Chance(3),
+		Force: cl.Chance(2),
 	}
 	if cl.Chance(3) {
 		o.User = Clerk
@@ -67,7 +68,7 @@ func (cl *Clients) redrive() vhost.Command {
 
 // resend draws a message that is sent anew: as it is, since a message is known by its body.
 func (cl *Clients) resend(source vhost.Where) vhost.Command {
-	x := &vhost.Edit{Source: source, ID: cl.idIn(source), Keep: cl.Chance(3)}
+	x := &vhost.Edit{Source: source, ID: cl.idIn(source), Keep: cl.Chance(3), Force: cl.Chance(2)}
 	cl.aim(&x.Way, &x.Queue, &x.Exchange, &x.Key)
 	e := cl.CopyAt(source, x.ID)
 	if e == nil || cl.Messages[e.Message].Delay > 0 || cl.Messages[e.Message].Nonsense {

@@ -359,15 +359,12 @@ func (e *Entry) Keep() {
 	e.Kept, e.ExpireAt = true, 0
 }
 
-// HomeOf is the way to a queue, or to the one in which the copy died first.
-func (e *Entry) HomeOf(name string) Way {
-	if name == "" {
-		name = e.First
+// Home is the queue in which the copy died first, "" if it never did.
+func (e *Entry) Home() string {
+	if e.First == "" && len(e.Deaths) > 0 {
+		return e.Deaths[len(e.Deaths)-1].Queue
 	}
-	if name == "" && len(e.Deaths) > 0 {
-		name = e.Deaths[len(e.Deaths)-1].Queue
-	}
-	return Way{Target: name}
+	return e.First
 }
 
 // Counted is the counter that a queue looks at.

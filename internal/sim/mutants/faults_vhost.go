@@ -297,6 +297,36 @@ func faultsOfVHost() []fault {
 			checks: []check{by(sim.Books), test(vhostPkg, "TestWhatIsADeadLetter", "a dead letter is true")},
 		},
 		{
+			name: "vhost: send a letter by its exchange, and not into its queue alone",
+			edits: []edit{{
+				file: vhostDir + "redrive_route.go",
+				at: `	case name == "" && from.Told:
+`,
+				before: `	case s.planted(FAULT):
+		return w, s.routeBack(m, h, &w)
+`,
+			}},
+			checks: []check{by(sim.Redrive)},
+		},
+		{ // and not those of the first publish
+			name: "vhost: show the exchange and key of a letter's way into its queue",
+			edits: []edit{{
+				file: vhostDir + "redrive_route.go",
+				at: `		w.targets = []*queueState{q}
+`,
+				after: `		if s.planted(FAULT) {
+			w.exchange, w.keys = "", []string{name}
+		}
+`,
+			}},
+			checks: []check{by(sim.Readable)},
+		},
+		{
+			name:   "vhost: send a letter to where it is, which nobody has forced",
+			edits:  []edit{{file: vhostDir + "redrive_route.go", at: `why == 0 && !o.Force`, after: ` && !s.planted(FAULT)`}},
+			checks: []check{by(sim.Redrive)},
+		},
+		{
 			name: "vhost: let a job go as fast as it can",
 			edits: []edit{{file: vhostDir + "redrive.go", at: `	if p.Rate == 0 {
 		return may`, instead: `	if p.Rate == 0 || s.planted(FAULT) {

@@ -194,7 +194,19 @@ world.test('a letter is edited and sent again, after its changes were shown', as
   await c.button('resend.one').click();
   const body = c.field('viewer.body', {}, c.dialog);
   await body.fill((await body.inputValue()).replace('"acme"', '"acme & sons"'));
+  await c.dialog.getByRole('radio', { name: c.say('redrive.to_origin'), exact: true }).check();
+  await c.field('letters.key', {}, c.dialog).fill('edited.dead');
   await c.button('resend.review', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('resend.into_same', { queue: 'edited.dead' })).waitFor();
+  const send = c.button('resend.send', {}, c.dialog);
+  assert.ok(await send.isDisabled(), 'it is sent to where it is without a question');
+  await c.field('resend.all_the_same', {}, c.dialog).check();
+  assert.ok(await send.isEnabled());
+  await c.accessible();
+  await c.button('resend.back', {}, c.dialog).click();
+  await c.dialog.getByRole('radio', { name: c.say('redrive.to_queue'), exact: true }).check();
+  await c.button('resend.review', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('resend.goes', { queues: 'edited' })).waitFor();
   const diff = c.dialog.getByRole('region', { name: c.say('resend.diff_of', { what: c.say('viewer.body') }) });
   await diff.locator('.line.new', { hasText: 'acme & sons' }).waitFor();
   await diff.locator('.line.gone', { hasText: '"acme"' }).waitFor();
@@ -225,7 +237,6 @@ world.test('a letter is discarded, is found among the lost ones, and is restored
   const row = c.page.getByRole('row').filter({ hasText: 'thrown-0' });
   await row.getByRole('checkbox').click();
   await c.button('redrive.n', { n: 1 }).click();
-  await c.page.getByRole('radio', { name: c.say('redrive.to_origin'), exact: true }).check();
   await redriveInDialog(c, 1);
   await c.broker.depth('thrown', 1);
   await row.waitFor({ state: 'detached' });

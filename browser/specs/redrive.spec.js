@@ -105,7 +105,7 @@ world.test('a canary comes back: the job stops by itself and says why', async (c
     'queues with that name to be suggested',
     async () => (await suggested()) === 'canary.dead' || { suggested: await suggested() },
   );
-  await c.dialog.getByRole('radio', { name: c.say('redrive.to_origin'), exact: true }).check();
+  await c.dialog.getByRole('radio', { name: c.say('redrive.to_queue'), exact: true }).check();
   await c.field('redrive.canary', {}, c.dialog).fill('10');
   await c.field('redrive.watch', {}, c.dialog).fill('2');
   await c.field('redrive.stop_share', {}, c.dialog).fill('20');
@@ -136,6 +136,36 @@ world.test('a canary comes back: the job stops by itself and says why', async (c
   await c.page.getByText(c.say('viewer.died_again'), { exact: true }).waitFor();
   await c.accessible();
   await c.picture('letter-came-back.en');
+});
+
+world.test('letters go to the queue where they died; by their exchange others get copies, which is said', async (c) => {
+  const channel = await c.broker.channel();
+  await channel.assertExchange('shop', 'topic', { durable: true });
+  await queues(channel, {
+    billing: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'billing.dead' },
+    'billing.dead': {},
+    analytics: {},
+  });
+  for (const name of ['billing', 'analytics']) await channel.bindQueue(name, 'shop', 'order.#');
+  await publish(channel, 'shop', 'order.new', [order(1), order(2), order(3)]);
+  await channel.purgeQueue('analytics');
+  await reject(channel, 'billing', 3);
+  await c.open('/letters?view=list&filter=queue:billing.dead');
+  await c.button('redrive.found').click();
+  assert.ok(await c.dialog.getByRole('radio', { name: c.say('redrive.to_queue'), exact: true }).isChecked());
+  await c.dialog.getByRole('radio', { name: c.say('redrive.to_origin'), exact: true }).check();
+  await c.button('redrive.try', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('redrive.never_died', { n: 3, queue: 'analytics' })).waitFor();
+  await c.accessible();
+  await c.dialog.getByRole('radio', { name: c.say('redrive.to_queue'), exact: true }).check();
+  await c.button('redrive.try', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('redrive.would_move', { n: 3 })).waitFor();
+  assert.equal(await c.dialog.getByText(c.say('redrive.never_died', { n: 3, queue: 'analytics' })).count(), 0);
+  await c.button('redrive.begin', {}, c.dialog).click();
+  await c.broker.depth('billing', 3);
+  await c.broker.depth('analytics', 0);
+  const got = await channel.get('billing', { noAck: true });
+  assert.equal(got && got.fields.routingKey, 'order.new');
 });
 
 world.test(

@@ -15,8 +15,9 @@ export function Trials({ vhost, scopes, trials, action }) {
 
 function Trial({ vhost, scope, trial: x, action }) {
   const discard = action === 'discard';
-  const same = discard ? 0 : intoSame(scope, x);
+  const same = intoSame(x);
   const stay = Object.entries(x.refused);
+  const troubles = stay.filter(([why]) => why !== 'same_queue'); // of which same tells
   const goes = Object.entries(x.queues).sort(([, a], [, b]) => b - a);
   const text = !x.partial
     ? discard
@@ -31,8 +32,9 @@ function Trial({ vhost, scope, trial: x, action }) {
     <p>${t(text, { n: x.matches, looked: x.looked, found: x.found ?? 0 })} ${x.index && html`<span class="tag outline">${t('redrive.by_index')}</span>`}</p>
     ${discard && !x.fits && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.does_not_fit')}</p>`}
     ${Object.entries(x.pushed_out ?? {}).map(([queue, n]) => html`<p class="banner warn" key=${`out ${queue}`}><${Icon} name="warning" /> ${t('redrive.pushes_out', { queue, n })}</p>`)}
+    ${Object.entries(x.never_died ?? {}).map(([queue, n]) => html`<p class="banner warn" key=${`copy ${queue}`}><${Icon} name="warning" /> ${t('redrive.never_died', { queue, n })}</p>`)}
     ${same > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.into_same', { n: same, queue: scope.source.queue })}</p>`}
-    ${stay.length > 0 && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('redrive.would_refuse', { which: stay.map(([why, n]) => t('redrive.refused_n', { why: word('refused', why), n })).join(t('frame.comma')) })}</p>`}
+    ${troubles.length > 0 && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('redrive.would_refuse', { which: troubles.map(([why, n]) => t('redrive.refused_n', { why: word('refused', why), n })).join(t('frame.comma')) })}</p>`}
     ${x.matches === 0 && !x.partial && html`<p class="banner">${t('redrive.nothing')}</p>`}
     ${
       !discard &&

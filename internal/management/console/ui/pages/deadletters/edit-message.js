@@ -3,9 +3,9 @@ import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { t, word } from '../../lib/i18n.js';
 import { api } from '../../lib/api.js';
 import { Dialog, open, reasonOf, toast } from '../../lib/layers.js';
-import { Check, TextArea, TextField } from '../../lib/form.js';
+import { Check, Radios, TextArea, TextField } from '../../lib/form.js';
 import { Icon } from '../../lib/icon.js';
-import { at } from '../messages/address.js';
+import { at, sourceOf } from '../messages/address.js';
 import { diff } from './diff.js';
 import { originOf } from '../messages/timeline.js';
 import { isJSON, jsonOf } from '../messages/payload.js';
@@ -23,7 +23,9 @@ function Edit({ close, letter: l }) {
   const binary = l.payload_encoding === 'base64';
   const headers = Object.entries(l.properties?.headers || {});
   const origin = originOf(l);
+  const home = sourceOf(l); // '' if nobody knows where it died
   const before = {
+    to: home ? 'queue' : 'exchange',
     payload: l.payload ?? '',
     exchange: origin.exchange,
     key: origin.keys[0] ?? '',
@@ -32,6 +34,7 @@ function Edit({ close, letter: l }) {
   };
   const [now, setNow] = useState(before);
   const [keep, setKeep] = useState(false);
+  const [force, setForce] = useState(false); // though it would come to where the original is
   const [review, setReview] = useState(null); // what the broker says to it: {outcome, queues}
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
@@ -43,14 +46,19 @@ function Edit({ close, letter: l }) {
   const wrong = { properties: notObject(now.properties), headers: notObject(now.headers) };
   const warn = !binary && isJSON(before.payload) && !isJSON(now.payload) ? t('resend.no_json') : '';
   const bad = wrong.properties || wrong.headers;
-  const changed = Object.keys(before).some((k) => before[k] !== now[k]);
+  const rerouted = now.exchange !== before.exchange || now.key !== before.key;
+  const same = review?.outcome === 'same_queue';
   const send = async (dry) => {
     setBusy(true);
     setError('');
-    // An exchange or key that is given replaces all its keys, CC among them: what is not changed is left out.
     const body = { keep, dry_run: dry };
-    if (now.exchange !== before.exchange || now.key !== before.key)
-      Object.assign(body, { exchange: now.exchange, routing_key: now.key });
+    if (same && force && !dry) body.force = true;
+    // An exchange or key that is given replaces all its keys, CC among them: what is not changed is left out.
+    if (now.to === 'exchange')
+      Object.assign(
+        body,
+        rerouted ? { exchange: now.exchange, routing_key: now.key } : home ? { target: { to: 'origin' } } : {},
+      );
     if (now.payload !== before.payload)
       Object.assign(body, { payload: now.payload, payload_encoding: binary ? 'base64' : 'string' });
     if (now.properties !== before.properties || now.headers !== before.headers) {
@@ -62,13 +70,14 @@ function Edit({ close, letter: l }) {
     try {
       const answer = await api.post(`${at(l)}/resend`, body);
       if (!dry) {
-        const queues = review.queues.join(', ');
+        const queues = answer.queues.join(', ');
         toast(
           html`<span>${keep ? t('resend.sent_kept') : t('resend.sent')}</span> ${queues && html`<span>${t('resend.reached', { queues })}</span>`}`,
         );
         close(keep ? 'kept' : 'moved');
         return;
       }
+      setForce(false);
       setReview(answer);
     } catch (e) {
       setError(reasonOf(e));
@@ -78,14 +87,21 @@ function Edit({ close, letter: l }) {
   return html`<${Dialog} title=${t('resend.title')} close=${() => close('')} wide actions=${html`
       ${review && html`<button type="button" onClick=${() => setReview(null)}>${t('resend.back')}</button>`}
       <button type="button" onClick=${() => close('')}>${t('frame.cancel')}</button>
-      ${review ? html`<button type="button" class="primary" disabled=${busy || review.outcome !== 'redriven'} onClick=${() => send(false)}>${t('resend.send')}</button>` : html`<button type="button" class="primary" disabled=${busy || bad || l.truncated} onClick=${() => send(true)}>${t('resend.review')}</button>`}`}>
+      ${review ? html`<button type="button" class="primary" disabled=${busy || (review.outcome !== 'redriven' && !(same && force))} onClick=${() => send(false)}>${t('resend.send')}</button>` : html`<button type="button" class="primary" disabled=${busy || bad || l.truncated} onClick=${() => send(true)}>${t('resend.review')}</button>`}`}>
     ${error && html`<p class="banner bad" role="alert">${error}</p>`}
     ${l.truncated && html`<p class="banner warn">${t('resend.truncated')}</p>`}
     ${
       review
-        ? html`<div class="stack" tabindex="-1" ref=${reviewed} role="group" aria-label=${t('resend.review')}><${Whereto} letter=${l} answer=${review} exchange=${now.exchange} routingKey=${now.key} keep=${keep} />${warn && html`<p class="banner warn" role="alert"><${Icon} name="warning" /> ${warn}</p>`}<${Review} before=${before} now=${now} changed=${changed} /></div>`
+        ? html`<div class="stack" tabindex="-1" ref=${reviewed} role="group" aria-label=${t('resend.review')}><${Whereto} letter=${l} answer=${review} now=${now} home=${home} keep=${keep} />${same && html`<${Check} label=${t('resend.all_the_same')} value=${force} onInput=${setForce} />`}${warn && html`<p class="banner warn" role="alert"><${Icon} name="warning" /> ${warn}</p>`}<${Review} before=${before} now=${now} /></div>`
         : html`
-      <div class="form"><${TextField} label=${t('letters.exchange')} hint=${t('resend.exchange_hint')} value=${now.exchange} onInput=${set('exchange')} /><${TextField} label=${t('letters.key')} value=${now.key} onInput=${set('key')} /></div>
+      ${
+        home &&
+        html`<${Radios} label=${t('redrive.where')} value=${now.to} onInput=${set('to')} options=${[
+          ['queue', t('redrive.to_queue'), home],
+          ['exchange', t('redrive.to_origin')],
+        ]} />`
+      }
+      ${now.to === 'exchange' && html`<div class="form"><${TextField} label=${t('letters.exchange')} hint=${t('resend.exchange_hint')} value=${now.exchange} onInput=${set('exchange')} /><${TextField} label=${t('letters.key')} value=${now.key} onInput=${set('key')} /></div>`}
       <${TextArea} label=${binary ? t('resend.body_base64') : t('viewer.body')} error=${warn} value=${now.payload} onInput=${set('payload')} rows="12" autofocus />
       ${jsonOf(now.payload) !== undefined && html`<p><button type="button" class="small" onClick=${() => set('payload')(pretty(jsonOf(now.payload)))}>${t('resend.tidy')}</button></p>`}
       <${TextArea} label=${t('viewer.properties')} error=${wrong.properties} value=${now.properties} onInput=${set('properties')} rows="5" />
@@ -111,15 +127,21 @@ function notObject(text) {
 }
 
 // Whereto says which queues the message reaches, and what becomes of the original.
-function Whereto({ letter: l, answer, exchange, routingKey, keep }) {
-  const by = [exchange || t('viewer.default_exchange'), routingKey].filter(Boolean).join(' → ');
+function Whereto({ letter: l, answer, now, home, keep }) {
+  const direct = now.to === 'queue';
+  const by = direct ? home : [now.exchange || t('viewer.default_exchange'), now.key].filter(Boolean).join(' → ');
+  const queues = answer.queues.join(', ');
+  const died = [home, ...(l.deaths || []).map((d) => d.queue)];
+  const copies = direct || !home ? [] : answer.queues.filter((q) => !died.includes(q));
+  if (answer.outcome === 'same_queue')
+    return html`<p class="banner warn" role="alert"><${Icon} name="warning" /> ${t('resend.into_same', { queue: l.queue })}</p>`;
   if (answer.outcome !== 'redriven')
     return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('resend.would_stay', { by, why: word('refused', answer.outcome) })}</p>`;
-  return html`<p class="banner" role="status">${answer.queues.length > 0 && t('resend.reaches', { by, queues: answer.queues.join(', ') })} ${keep ? t('resend.original_stays') : t('resend.original_goes')}</p>
-    ${l.place === 'queue' && answer.queues.includes(l.queue) && html`<p class="banner warn"><${Icon} name="warning" /> ${t('resend.into_same', { queue: l.queue })}</p>`}`;
+  return html`<p class="banner" role="status">${queues && (direct ? t('resend.goes', { queues }) : t('resend.reaches', { by, queues }))} ${keep ? t('resend.original_stays') : t('resend.original_goes')}</p>
+    ${copies.length > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${t('resend.never_died', { queues: copies.join(', ') })}</p>`}`;
 }
 
-function Review({ before, now, changed }) {
+function Review({ before, now }) {
   const titles = {
     exchange: t('letters.exchange'),
     key: t('letters.key'),
@@ -127,13 +149,14 @@ function Review({ before, now, changed }) {
     properties: t('viewer.properties'),
     headers: t('viewer.headers'),
   };
-  if (!changed) return html`<p class="banner">${t('resend.unchanged')}</p>`;
-  return html`${Object.entries(titles)
-    .filter(([k]) => before[k] !== now[k])
-    .map(
-      ([k, title]) => html`<section key=${k}><h3>${title}</h3>
+  const shown = Object.entries(titles).filter(
+    ([k]) => before[k] !== now[k] && (now.to === 'exchange' || (k !== 'exchange' && k !== 'key')),
+  );
+  if (shown.length === 0) return html`<p class="banner">${t('resend.unchanged')}</p>`;
+  return html`${shown.map(
+    ([k, title]) => html`<section key=${k}><h3>${title}</h3>
     <div class="diff" tabindex="0" role="region" aria-label=${t('resend.diff_of', { what: title })}>${folded(diff(before[k], now[k])).map((x) => html`<div class=${`line ${x.kind}`}><span class="sign">${x.kind === 'gone' ? '−' : x.kind === 'new' ? '+' : ' '}</span><span class="hidden">${x.kind === 'gone' ? t('resend.gone') : x.kind === 'new' ? t('resend.new') : ''}</span><code>${x.text}</code></div>`)}</div></section>`,
-    )}`;
+  )}`;
 }
 
 // folded leaves out what is the same and far from a change.

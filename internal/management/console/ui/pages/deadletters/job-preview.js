@@ -18,5 +18,5 @@ export function meant(scopes, trials) {
   return { n, partial: unsure.includes(true), known: !unsure.some((u, i) => u && scopes[i].count === undefined) };
 }
 
-// intoSame is how many letters would come to the very queue where they are.
-export const intoSame = (scope, trial) => (scope.source.queue && trial.queues?.[scope.source.queue]) || 0;
+// intoSame is how many letters would come to the very queue where they are: they stay there, unless that is forced.
+export const intoSame = (trial) => trial.refused.same_queue || 0;

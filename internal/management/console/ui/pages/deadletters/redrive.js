@@ -50,12 +50,13 @@ async function placesOfLetters(vhost) {
 // beginRedrive opens the dialog for scopes of a virtual host; action is redrive or discard.
 export const beginRedrive = (vhost, scopes, action = 'redrive') => open(Begin, { vhost, scopes, action });
 
-function bodyOf(scope, action, target, options, max, dry) {
+function bodyOf(scope, action, target, options, max, dry, force = false) {
   const body = { source: scope.source, action, options, dry_run: dry };
   if (scope.ids) body.ids = scope.ids;
   else body.filter = scope.filter || '';
   if (max) body.max = max;
   if (action === 'redrive') body.target = target;
+  if (force) body.force = true;
   return body;
 }
 
@@ -63,7 +64,7 @@ function Begin({ close, vhost, scopes: offered, action }) {
   const [also, setAlso] = useState(false); // those in queues that are no dead-letter queues
   const scopes = atOnce(offered, also);
   const lost = scopes.length > 0 && scopes.every((s) => s.source.lost);
-  const [target, setTarget] = useState({ to: 'origin' });
+  const [target, setTarget] = useState({ to: 'queue' });
   const [options, setOptions] = useState({
     rate: 0,
     order: 'oldest',
@@ -95,15 +96,19 @@ function Begin({ close, vhost, scopes: offered, action }) {
     setOptions({ ...options, ...patch });
     setTrials(null);
   };
+  const nameless = target.queue === ''; // another queue, and nobody has said which
+  // forced: letters of this scope go to where they are, which somebody has confirmed.
+  const forced = (i) => allTheSame && trials !== null && intoSame(trials[i]) > 0;
   const ask = async (dry) => {
-    if (busy || scopes.length === 0) return;
+    if (busy || scopes.length === 0 || nameless) return;
     setBusy(true);
     if (dry) setAllTheSame(false);
     setError('');
     const answers = [];
     try {
-      for (const s of scopes) {
-        answers.push(await api.post(`x/redrives/${path`${vhost}`}`, bodyOf(s, action, target, options, max, dry)));
+      for (const [i, s] of scopes.entries()) {
+        const body = bodyOf(s, action, target, options, max, dry, !dry && forced(i));
+        answers.push(await api.post(`x/redrives/${path`${vhost}`}`, body));
         if (!dry) noteFound(answers.at(-1), trials[answers.length - 1]);
       }
       if (dry) setTrials(answers);
@@ -121,7 +126,7 @@ function Begin({ close, vhost, scopes: offered, action }) {
     if (action === 'discard') ask(true);
   }, [also]);
   const { n: count, partial, known } = meant(scopes, trials);
-  const same = action === 'redrive' && trials !== null && trials.some((x, i) => intoSame(scopes[i], x) > 0);
+  const same = trials !== null && trials.some((x) => intoSame(x) > 0);
   const mustType = action === 'discard' && (count > 1000 || partial);
   const title =
     action === 'discard'
@@ -143,7 +148,7 @@ function Begin({ close, vhost, scopes: offered, action }) {
   const ready = trials && (count > 0 || partial) && (!same || allTheSame) && (!mustType || typed === String(count));
   return html`<${Dialog} title=${title} close=${() => close()} wide actions=${html`
       <button type="button" onClick=${() => close()}>${t('frame.cancel')}</button>
-      <button type="button" class=${trials ? '' : 'primary'} aria-disabled=${busy} disabled=${scopes.length === 0} onClick=${() => ask(true)}>${t('redrive.try')}</button>
+      <button type="button" class=${trials ? '' : 'primary'} aria-disabled=${busy} disabled=${scopes.length === 0 || nameless} onClick=${() => ask(true)}>${t('redrive.try')}</button>
       <button type="button" class=${action === 'discard' ? 'danger' : trials ? 'primary' : ''} disabled=${busy || !ready} onClick=${() => ask(false)}>${action === 'discard' ? t('redrive.discard') : t('redrive.begin')}</button>`}>
     <ul class="tags">${scopes.map((s) => html`<li class="tag">${placeOf(s)} · ${s.ids ? t('redrive.chosen', { n: s.ids.length }) : s.filter ? html`<code>${s.filter}</code>` : t('redrive.everything')}</li>`)}</ul>
     <${LeftOut} out=${out} also=${also} busy=${busy} change=${(on) => {
@@ -165,7 +170,7 @@ function Begin({ close, vhost, scopes: offered, action }) {
     ${error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${error}</p>`}
     <div aria-live="polite" ref=${results}>${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} vhost=${vhost} scopes=${scopes} trials=${trials} action=${action} />`}${same && html`<${Check} label=${t('redrive.all_the_same')} value=${allTheSame} onInput=${setAllTheSame} />`}</div>
     ${mustType && trials && html`<${TextField} label=${t('frame.type_to_confirm', { what: count })} value=${typed} onInput=${setTyped} autocomplete="off" />`}
-    <details><summary>${t('redrive.as_command')}</summary>${scopes.map((s) => html`<${Command} key=${placeOf(s)} words=${jobCommand(here(), vhost, bodyOf(s, action, target, options, max, false))} />`)}</details>
+    <details><summary>${t('redrive.as_command')}</summary>${scopes.map((s, i) => html`<${Command} key=${placeOf(s)} words=${jobCommand(here(), vhost, bodyOf(s, action, target, options, max, false, forced(i)))} />`)}</details>
   </${Dialog}>`;
 }
 
@@ -183,16 +188,16 @@ function LeftOut({ out, also, busy, change }) {
 }
 
 function Target({ vhost, target, lost, change }) {
-  const direct = target.to === 'elsewhere' && target.exchange === '';
+  const direct = target.queue !== undefined;
   const chosen = direct ? 'direct' : target.to;
-  return html`<${Radios} label=${t('redrive.where')} value=${chosen} onInput=${(v) => change(v === 'direct' ? { to: 'elsewhere', exchange: '', routing_key: '' } : v === 'elsewhere' ? { to: v, exchange: 'amq.direct' } : { to: v })} options=${[
-    ...(lost ? [['on', t('redrive.to_on'), t('redrive.to_on_hint')]] : []),
-    ['origin', t('redrive.to_origin'), t('redrive.to_origin_hint')],
+  return html`<${Radios} label=${t('redrive.where')} value=${chosen} onInput=${(v) => change(v === 'direct' ? { to: 'queue', queue: '' } : v === 'elsewhere' ? { to: v, exchange: 'amq.direct' } : { to: v })} options=${[
     ['queue', t('redrive.to_queue'), t('redrive.to_queue_hint')],
+    ['origin', t('redrive.to_origin'), t('redrive.to_origin_hint')],
+    ...(lost ? [['on', t('redrive.to_on'), t('redrive.to_on_hint')]] : []),
     ['direct', t('redrive.to_other_queue')],
     ['elsewhere', t('redrive.to_exchange')],
   ]} />
-    ${direct && html`<${NameField} vhost=${vhost} of="queues" label=${t('redrive.queue')} value=${target.routing_key} onInput=${(v) => change({ ...target, routing_key: v })} required />`}
+    ${direct && html`<${NameField} vhost=${vhost} of="queues" label=${t('redrive.queue')} value=${target.queue} onInput=${(v) => change({ ...target, queue: v })} required />`}
     ${
       chosen === 'elsewhere' &&
       html`<div class="form"><${NameField} vhost=${vhost} of="exchanges" label=${t('letters.exchange')} value=${target.exchange} onInput=${(v) => change({ ...target, exchange: v || 'amq.direct' })} required />

@@ -120,9 +120,12 @@ func (p *place) play(t *testing.T, before string, commands []command) []result {
 	script.WriteString(p.moved.Replace(preamble + before))
 	for i, c := range commands {
 		first, typed := p.moved.Replace(c.first), p.moved.Replace(c.typed)
+		for placeholder, variable := range c.words { // first by what stands for nothing else
+			typed = strings.ReplaceAll(typed, placeholder, "‹"+variable+"›")
+		}
 		fmt.Fprintf(&script, "\n%s\ncommand=$(cat <<'END OF COMMAND'\n%s\nEND OF COMMAND\n)\n", first, typed)
-		for placeholder, variable := range c.words {
-			fmt.Fprintf(&script, "command=${command//'%s'/$%s}\n", placeholder, variable)
+		for _, variable := range c.words {
+			fmt.Fprintf(&script, "command=${command//‹%s›/$%[1]s}\n", variable)
 		}
 		fmt.Fprintf(&script, "printf '\\001%d\\n'; (exit $status); eval \"$command\"\n", i)
 		script.WriteString("status=$?; printf '\\002%d\\n' $status\n")

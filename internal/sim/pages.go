@@ -25,14 +25,14 @@ type pages struct {
 	recent  map[storage.Index][]byte // still in memory
 	safe    storage.Index            // batch, and those before it
 	sums    map[storage.Ref]uint64   // of all durable ones ever put
-	spilled map[storage.Ref][]byte
+	spilled map[storage.Index][]byte
 	last    storage.Index // of the transient ones
 }
 
 // reopen begins anew with what the journal has: what was spilled is gone.
 func (p *pages) reopen() {
 	p.next, p.batch, p.recent, p.safe = p.w.journal.Next(pagesLog), nil, map[storage.Index][]byte{}, 0
-	p.spilled = map[storage.Ref][]byte{}
+	p.spilled = map[storage.Index][]byte{}
 }
 
 // Put implements storage.Pages.
@@ -44,7 +44,7 @@ func (p *pages) Put(b []byte, transient bool) storage.Ref {
 		p.w.result.Spilled++
 		p.last++
 		r := storage.Ref{Log: storage.Volatile.Pages(), Index: p.last, Size: uint32(len(b))}
-		p.spilled[r] = bytes.Clone(b)
+		p.spilled[r.Index] = bytes.Clone(b)
 		return r
 	}
 	if len(p.batch) > 0 && len(p.batch)+len(b) > pageBatchBytes {
@@ -82,12 +82,12 @@ func (p *pages) written() storage.Index {
 // Get implements storage.Pages.
 func (p *pages) Get(r storage.Ref) []byte {
 	if r.Log == storage.Volatile.Pages() {
-		b, ok := p.spilled[r]
-		if !ok {
+		b := p.spilled[r.Index]
+		if int(r.Offset+r.Size) > len(b) {
 			p.w.violate(Readable, "the machine asks for spilled page %+v, which is not there", r)
 			panic(storage.Fault{Err: errors.New("no such page")})
 		}
-		return b
+		return b[r.Offset : r.Offset+r.Size : r.Offset+r.Size]
 	}
 	in := p.batch
 	if r.Index != p.next {
@@ -106,10 +106,10 @@ func (p *pages) Get(r storage.Ref) []byte {
 
 // Drop implements storage.Pages.
 func (p *pages) Drop(r storage.Ref) {
-	if _, ok := p.spilled[r]; !ok || r.Log != storage.Volatile.Pages() {
+	if _, ok := p.spilled[r.Index]; !ok || r.Log != storage.Volatile.Pages() {
 		p.w.violate(Readable, "page %+v is dropped, which is not there", r)
 	}
-	delete(p.spilled, r)
+	delete(p.spilled, r.Index)
 }
 
 // read reads what lies at a ref from the disk, or unwinds.
@@ -158,7 +158,7 @@ func unwound(fn func()) (err error) {
 type spare struct {
 	node  *pages // nil: it has all that it asks for
 	last  storage.Index
-	pages map[storage.Ref][]byte
+	pages map[storage.Ref][]byte // by where they begin
 }
 
 // Put implements storage.Pages.
@@ -171,14 +171,14 @@ func (s *spare) Put(b []byte, transient bool) storage.Ref {
 	if transient {
 		r.Log = storage.Volatile.Pages()
 	}
-	s.pages[r] = bytes.Clone(b)
+	s.pages[r.First(0)] = bytes.Clone(b)
 	return r
 }
 
 // Get implements storage.Pages.
 func (s *spare) Get(r storage.Ref) []byte {
-	if b, ok := s.pages[r]; ok {
-		return b
+	if b, ok := s.pages[storage.Ref{Log: r.Log, Index: r.Index}]; ok {
+		return b[r.Offset : r.Offset+r.Size : r.Offset+r.Size]
 	}
 	if s.node == nil {
 		panic(storage.Fault{Err: fmt.Errorf("no page %+v", r)})
@@ -187,4 +187,4 @@ func (s *spare) Get(r storage.Ref) []byte {
 }
 
 // Drop implements storage.Pages.
-func (s *spare) Drop(r storage.Ref) { delete(s.pages, r) }
+func (s *spare) Drop(r storage.Ref) { delete(s.pages, r.First(0)) }

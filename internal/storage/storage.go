@@ -44,6 +44,12 @@ func (r Ref) First(n int) Ref {
 	return r
 }
 
+// Part names what o names if it counts from where r begins; r must have that much.
+func (r Ref) Part(o Ref) Ref {
+	r.Offset, r.Size = r.Offset+o.Offset, o.Size
+	return r
+}
+
 // Behind names what r names behind the first n bytes, of which there must be as many.
 func (r Ref) Behind(n int) Ref {
 	r.Offset, r.Size = r.Offset+uint32(n), r.Size-uint32(n)
@@ -57,7 +63,8 @@ type Pages interface {
 	// Put keeps a page and names it: in the log of pages, or, if it is transient, where a restart forgets it. p is
 	// lent until return.
 	Put(p []byte, transient bool) Ref
-	// Get returns a page, and may wait for the disk. It is lent until the next Put or Get, a transient one for good.
+	// Get returns a page, and may wait for the disk. It is lent until the next Put or Get, a transient one for good. Of a
+	// transient page r may name a part.
 	Get(r Ref) []byte
 	// Drop gives a transient page back. Others are given back by what their owner says is live (decision 10).
 	Drop(r Ref)

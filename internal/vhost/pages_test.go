@@ -10,7 +10,8 @@ import (
 // memoryPages keeps pages in memory.
 type memoryPages struct {
 	last  storage.Index
-	pages map[storage.Ref][]byte
+	pages map[storage.Ref][]byte // by where they begin
+	bytes int                    // of transient ones, that were read
 }
 
 func newPages() *memoryPages { return &memoryPages{pages: map[storage.Ref][]byte{}} }
@@ -22,21 +23,25 @@ func (p *memoryPages) Put(b []byte, transient bool) storage.Ref {
 	if transient {
 		r.Log = storage.Volatile.Pages()
 	}
-	p.pages[r] = slices.Clone(b)
+	p.pages[r.First(0)] = slices.Clone(b)
 	return r
 }
 
 // Get implements storage.Pages.
 func (p *memoryPages) Get(r storage.Ref) []byte {
-	b, ok := p.pages[r]
-	if !ok {
+	at := storage.Ref{Log: r.Log, Index: r.Index}
+	b, ok := p.pages[at]
+	if !ok || at.Log != storage.Volatile.Pages() && len(b) != int(r.Size) {
 		panic(storage.Fault{Err: fmt.Errorf("no page %+v", r)})
 	}
-	return b
+	if at.Log == storage.Volatile.Pages() {
+		p.bytes += int(r.Size)
+	}
+	return b[r.Offset : r.Offset+r.Size : r.Offset+r.Size]
 }
 
 // Drop implements storage.Pages.
-func (p *memoryPages) Drop(r storage.Ref) { delete(p.pages, r) }
+func (p *memoryPages) Drop(r storage.Ref) { delete(p.pages, r.First(0)) }
 
 // snapshot takes a whole checkpoint at once.
 func (v *VHost) snapshot() []byte {

@@ -225,7 +225,9 @@ func (x *Seen) Body(offset, n int) []byte {
 	x.Head()
 	size := int(x.body.size())
 	offset = min(offset, size)
-	n = min(n, size-offset)
+	if n = min(n, size-offset); n == 0 {
+		return nil
+	}
 	if x.body.at.IsZero() {
 		return x.body.octets[offset : offset+n]
 	}

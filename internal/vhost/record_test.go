@@ -18,12 +18,13 @@ const (
 )
 
 // withLargeLetters is a broker with large letters in the queue dead, of which it has read nothing yet. Where they died,
-// messages live now; due gets what waited in the delayed exchange d.
-func withLargeLetters(t *testing.T, options string) *scenario {
+// messages live now; due gets what waited in the delayed exchange d. Transient ones are spilled.
+func withLargeLetters(t *testing.T, options, property string) *scenario {
 	t.Helper()
 	sc := &scenario{world: newWorld(), queues: map[fact.QueueID]string{}, conns: map[string]fact.ConnID{}}
 	sc.world.hot = true
 	sc.world.v = sc.world.fresh()
+	sc.world.v.KeepHot(0, 1)
 	sc.do(t, `declare dead
 		declare work dlx="" dlrk=dead `+options+`
 		policy none ^work$ max-length=0
@@ -31,7 +32,7 @@ func withLargeLetters(t *testing.T, options string) *scenario {
 		declare due
 		bind d -> due key=work`)
 	for i := range largeLetters {
-		sc.do(t, fmt.Sprintf("publish work %q h.n=%d h.x-delay=1000", largeBody(i), i))
+		sc.do(t, fmt.Sprintf("publish work %q h.n=%d h.x-delay=1000 %s", largeBody(i), i, property))
 	}
 	sc.do(t, "clear-policy none\n advance 1ms\n options lost-letters-max-bytes=100000000")
 	sc.world.reads.bytes = 0
@@ -91,7 +92,7 @@ func TestBodiesAreNotReadToMoveMessages(t *testing.T) {
 		{"discard and republish", "", "redrive dead discard \n advance 1ms \n republish 1 2 3 4 5", "dead"},
 		{"discard and redrive", "", "redrive dead discard \n advance 1ms \n redrive lost way=on", "dead"},
 	} {
-		sc := withLargeLetters(t, c.options)
+		sc := withLargeLetters(t, c.options, "")
 		sc.do(t, c.lines+"\n advance 1ms")
 		if got := sc.world.reads.bytes; got == 0 || got > largeLetters*headsMax {
 			t.Errorf("%s: %d bytes were read for %d messages", c.what, got, largeLetters)
@@ -105,7 +106,7 @@ func TestBodiesAreNotReadToMoveMessages(t *testing.T) {
 // If this fails, a body gets lost where its message is stored anew, or is read more than once for that.
 func TestBodiesAreStoredAnew(t *testing.T) {
 	t.Parallel()
-	sc := withLargeLetters(t, "")
+	sc := withLargeLetters(t, "", "")
 	sc.do(t, "redrive dead way=d:work \n advance 1ms")
 	if got := sc.world.reads.bytes; got < largeLetters*largeBytes || got > largeLetters*(largeBytes+headsMax) {
 		t.Errorf("%d bytes were read to store %d messages anew", got, largeLetters)
@@ -184,7 +185,7 @@ func TestBodiesAreReadAsFarAsTheyAreShown(t *testing.T) {
 			}
 		}, 0},
 	} {
-		sc := withLargeLetters(t, "")
+		sc := withLargeLetters(t, "", "")
 		if c.lines != "" {
 			sc.do(t, c.lines)
 		}
@@ -193,6 +194,25 @@ func TestBodiesAreReadAsFarAsTheyAreShown(t *testing.T) {
 		got, least := sc.world.reads.bytes, largeLetters*c.bodies
 		if got < max(least, 1) || got > least+largeLetters*headsMax {
 			t.Errorf("%s: %d bytes were read of %d messages", c.what, got, largeLetters)
+		}
+	}
+}
+
+// If this fails, dead letters that are transient, and were spilled, are read whole to be moved.
+func TestBodiesOfSpilledMessagesAreNotRead(t *testing.T) {
+	t.Parallel()
+	sc := withLargeLetters(t, "", "transient")
+	for _, c := range []struct{ lines, queue string }{
+		{"redrive dead \n advance 1ms", "work"},
+		{"policy full ^work$ max-length=0 \n advance 1ms", "dead"},
+	} {
+		sc.world.pages.bytes = 0
+		sc.do(t, c.lines)
+		if got := sc.world.pages.bytes; got == 0 || got > largeLetters*headsMax {
+			t.Errorf("%s: %d bytes were read for %d messages", c.lines, got, largeLetters)
+		}
+		if err := sc.holdsLarge(c.queue); err != nil {
+			t.Errorf("%s: %v", c.lines, err)
 		}
 	}
 }

@@ -130,11 +130,10 @@ func (v *volatileStore) chunk(i storage.Index) *volatileChunk {
 
 func (v *volatileStore) read(r storage.Ref) []byte {
 	c := v.chunk(r.Index)
-	b := c.bytes
 	if !c.page.IsZero() {
-		b = v.pages.Get(c.page)
+		return v.pages.Get(c.page.Part(r))
 	}
-	return b[r.Offset : r.Offset+r.Size : r.Offset+r.Size]
+	return c.bytes[r.Offset : r.Offset+r.Size : r.Offset+r.Size]
 }
 
 func (v *volatileStore) retain(i storage.Index) { v.chunk(i).refs++ }

@@ -22,8 +22,10 @@ const (
 	spillKept = 4
 	// spillThin: a file of which not more than one part in so many is needed is given back.
 	spillThin = 4
-	// spillSumBytes stand before each page: a CRC32C.
+	// spillSumBytes stand before each piece of a page: a CRC32C.
 	spillSumBytes = 4
+	// spillPiece is how much of a page is read at least, if it is more than spillWhole: others are read whole.
+	spillPiece, spillWhole = 64 << 10, 4 * spillPiece
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -39,7 +41,7 @@ type Spill struct {
 	last  storage.Index // page that was named last
 	buf   []byte
 	kept  [spillKept]struct {
-		ref  storage.Ref
+		id   storage.Index
 		page []byte
 	}
 	turn int
@@ -57,8 +59,11 @@ type spillFile struct {
 type spilled struct {
 	file *spillFile
 	at   int64
-	size uint32
+	size int
 }
+
+// bytes is how much of the file the page takes.
+func (x spilled) bytes() int64 { return int64(x.size + (x.size+spillPiece-1)/spillPiece*spillSumBytes) }
 
 // RemoveSpilled removes what an earlier process left behind. What is not its own, a directory, or will not go, stays.
 func RemoveSpilled(fs vfs.FS, log *slog.Logger) error {
@@ -108,12 +113,15 @@ func (s *Spill) write(id storage.Index, page []byte) bool {
 			return false
 		}
 	}
-	s.buf = binary.LittleEndian.AppendUint32(s.buf[:0], crc32.Checksum(page, castagnoli))
-	s.buf = append(s.buf, page...)
+	s.buf = s.buf[:0]
+	for piece := range slices.Chunk(page, spillPiece) {
+		s.buf = binary.LittleEndian.AppendUint32(s.buf, crc32.Checksum(piece, castagnoli))
+		s.buf = append(s.buf, piece...)
+	}
 	if _, err := f.f.WriteAt(s.buf, f.end); err != nil {
 		return false
 	}
-	s.where[id] = spilled{f, f.end, uint32(len(page))}
+	s.where[id] = spilled{f, f.end, len(page)}
 	f.pages = append(f.pages, id)
 	f.end += int64(len(s.buf))
 	f.live += int64(len(s.buf))
@@ -132,36 +140,47 @@ func (s *Spill) create() *spillFile {
 	return s.open
 }
 
-// Get returns a page, which stays valid.
+// Get returns a page or a part of it, which stays valid. Of a large page no more is read.
 func (s *Spill) Get(r storage.Ref) ([]byte, error) {
+	from, to := int(r.Offset), int(r.Offset)+int(r.Size)
 	for i := range s.kept {
-		if s.kept[i].ref == r {
-			return s.kept[i].page, nil
+		if k := &s.kept[i]; k.id == r.Index && to <= len(k.page) {
+			return k.page[from:to:to], nil
 		}
 	}
 	x, there := s.where[r.Index]
-	if !there {
+	if !there || to > x.size {
 		return nil, fmt.Errorf("page %d is gone", r.Index)
 	}
-	page, err := x.read()
+	if x.size > spillWhole && to-from < x.size {
+		return x.read(from, to)
+	}
+	page, err := x.read(0, x.size)
 	if err != nil {
 		return nil, err
 	}
-	s.kept[s.turn].ref, s.kept[s.turn].page = r, page
+	s.kept[s.turn].id, s.kept[s.turn].page = r.Index, page
 	s.turn = (s.turn + 1) % spillKept
-	return page, nil
+	return page[from:to:to], nil
 }
 
-func (x spilled) read() ([]byte, error) {
-	b := make([]byte, spillSumBytes+int(x.size))
-	if _, err := x.file.f.ReadAt(b, x.at); err != nil {
+// read reads a part of the page, which is not empty.
+func (x spilled) read(from, to int) ([]byte, error) {
+	first, end := from/spillPiece, (to+spillPiece-1)/spillPiece
+	b := make([]byte, min(end*spillPiece, x.size)-first*spillPiece+(end-first)*spillSumBytes)
+	at := x.at + int64(first)*(spillPiece+spillSumBytes)
+	if _, err := x.file.f.ReadAt(b, at); err != nil {
 		return nil, fmt.Errorf("%s: %w", x.file.name, err)
 	}
-	page := b[spillSumBytes:]
-	if binary.LittleEndian.Uint32(b) != crc32.Checksum(page, castagnoli) {
-		return nil, fmt.Errorf("%s, offset %d: checksum mismatch", x.file.name, x.at)
+	part := b[:0]
+	for stored := range slices.Chunk(b, spillPiece+spillSumBytes) {
+		piece := stored[spillSumBytes:]
+		if binary.LittleEndian.Uint32(stored) != crc32.Checksum(piece, castagnoli) {
+			return nil, fmt.Errorf("%s, offset %d: checksum mismatch", x.file.name, at)
+		}
+		part = append(part, piece...)
 	}
-	return page, nil
+	return part[from-first*spillPiece : to-first*spillPiece], nil
 }
 
 // Drop gives a page back.
@@ -172,11 +191,11 @@ func (s *Spill) Drop(r storage.Ref) {
 	}
 	delete(s.where, r.Index)
 	for i := range s.kept {
-		if s.kept[i].ref == r {
-			s.kept[i].ref, s.kept[i].page = storage.Ref{}, nil
+		if s.kept[i].id == r.Index {
+			s.kept[i].id, s.kept[i].page = 0, nil
 		}
 	}
-	x.file.live -= spillSumBytes + int64(x.size)
+	x.file.live -= x.bytes()
 	s.thin(x.file)
 }
 
@@ -196,11 +215,11 @@ func (s *Spill) thin(f *spillFile) {
 		if !there || x.file != f {
 			continue
 		}
-		page, err := x.read()
+		page, err := x.read(0, x.size)
 		if err != nil || !s.write(id, page) {
 			return // it stays, and is tried again with the next page that goes
 		}
-		f.live -= spillSumBytes + int64(x.size)
+		f.live -= x.bytes()
 	}
 	s.remove(f)
 }

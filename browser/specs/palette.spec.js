@@ -88,3 +88,46 @@ world.test('the limits of a virtual host have its dialect and the TTL of dead le
   await until('the option to hold', async () => (await c.broker.get('x/options/staging'))['ttl-in-dlq'] === false);
   await c.field('option.dialect').waitFor();
 });
+
+/** @type {[string, string, string, object?][]} */
+const typed = [
+  ['en', 'cancel scheduled', 'palette.cancel_scheduled'],
+  ['en', 'retry', 'palette.redrive_some'],
+  ['en', 'requeue orders', 'palette.redrive', { queue: 'orders.dead' }],
+  ['en', 'delete queue', 'palette.delete_some'],
+  ['en', 'delete queue thumb', 'palette.delete', { queue: 'thumbnails' }],
+  ['en', 'purge', 'palette.purge_some'],
+  ['en', 'purge mail.welcome', 'palette.purge', { queue: 'mail.welcome' }],
+  ['en', 'dead letter', 'letters.title'],
+  ['en', 'dlq', 'letters.title'],
+  ['en', 'import', 'import.title'],
+  ['zh-CN', '取消定时', 'palette.cancel_scheduled'],
+  ['zh-CN', '重试', 'palette.redrive_some'],
+  ['zh-CN', '重新入队orders', 'palette.redrive', { queue: 'orders.dead' }],
+  ['zh-CN', '删除队列', 'palette.delete_some'],
+  ['zh-CN', '清空 mail.welcome', 'palette.purge', { queue: 'mail.welcome' }],
+  ['zh-CN', 'dlq', 'letters.title'],
+  ['zh-CN', '导入', 'import.title'],
+];
+for (const language of ['en', 'zh-CN']) {
+  world.test(`the palette finds what people type (${language})`, { language }, async (c) => {
+    await c.open('/');
+    for (const [, text, key, params] of typed.filter(([l]) => l === language)) {
+      await type(c, text);
+      await c.dialog
+        .getByRole('option')
+        .filter({ hasText: c.say(key, params) })
+        .first()
+        .waitFor();
+      await c.page.keyboard.press('Escape');
+      await c.dialog.waitFor({ state: 'detached' });
+    }
+    await type(c, language === 'en' ? 'purge mail.welcome' : '清空 mail.welcome');
+    const purge = c.dialog.getByRole('option').filter({ hasText: c.say('palette.purge', { queue: 'mail.welcome' }) });
+    await purge.click();
+    await c.page
+      .getByRole('dialog', { name: c.say('queues.purge_title', { n: 1, name: 'mail.welcome' }), exact: true })
+      .waitFor();
+    await c.accessible();
+  });
+}

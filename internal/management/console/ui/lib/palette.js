@@ -1,6 +1,7 @@
 // The command palette: pages, things by name, letters by message id, and what can be done from anywhere.
 import { html, useState, useEffect, useRef, useId } from './html.js';
-import { t } from './i18n.js';
+import { has, t } from './i18n.js';
+import { ranked, wordsOf } from './find.js';
 import { api } from './api.js';
 import { go, to } from './router.js';
 import { Dialog } from './layers.js';
@@ -33,17 +34,21 @@ export function Palette({ close, pages, actions, lookUp: ofPages }) {
       abort.abort();
     };
   }, [text]);
-  const words = text.toLowerCase().split(/\s+/);
-  const fits = ({ title, also = '' }) => words.every((w) => title.toLowerCase().includes(w) || also.includes(w));
+  const also = (key) => (has(`also.${key}`) ? t(`also.${key}`) : '');
   const all = [
-    ...pages
-      .filter((p) => p.nav && may(p.needs))
-      .map((p) => ({ kind: t('palette.page'), title: t(p.title), run: () => go(p.path) }))
-      .filter(fits),
-    ...actions
-      .filter((a) => may(a.needs))
-      .map((a) => ({ kind: t(a.kind || 'palette.action'), title: a.text || t(a.title), also: a.also, run: a.run }))
-      .filter(fits),
+    ...ranked(wordsOf(text), [
+      ...pages
+        .filter((p) => p.nav && may(p.needs))
+        .map((p) => ({ kind: t('palette.page'), title: t(p.title), also: also(p.title), run: () => go(p.path) })),
+      ...actions
+        .filter((a) => may(a.needs) && !a.lacks?.())
+        .map((a) => ({
+          kind: t(a.kind || 'palette.action'),
+          title: a.text || t(a.title),
+          also: a.also || also(a.title),
+          run: a.run,
+        })),
+    ]),
     ...found,
     ...(text
       ? [

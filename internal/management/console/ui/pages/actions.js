@@ -3,12 +3,34 @@ import { t, word } from '../lib/i18n.js';
 import { api, path } from '../lib/api.js';
 import { go, to } from '../lib/router.js';
 import { open } from '../lib/layers.js';
-import { oneVHost, vhost, vhosts } from '../lib/vhosts.js';
+import { oneVHost, vhost, vhosts, within } from '../lib/vhosts.js';
+import { named, wordsOf } from '../lib/find.js';
+import { rightsIn } from '../lib/rights.js';
+import { lacksIn } from './deadletters/lacks.js';
 
-// actions are {title, needs, run}: title is the key of a text, needs the tag without which an action is not offered.
+// actions are {title, needs, lacks, run}: title is the key of a text, needs the tag without which an action is not offered, lacks says
+// what else is missing. also.TITLE are other words that find one.
+const lacksAny = (right) => rightsIn(oneVHost.value).any(right);
+
 export const actions = [
-  { title: 'queues.create', run: () => go('/queues/new', { vhost: vhost.value }) },
-  { title: 'exchange.create', run: () => import('./broker/exchanges.js').then((m) => m.createExchange()) },
+  { title: 'palette.redrive_some', lacks: () => lacksAny('write'), run: () => go('/letters', { vhost: vhost.value }) },
+  {
+    title: 'palette.cancel_scheduled',
+    lacks: () => lacksAny('write'),
+    run: () => go('/schedule', { vhost: vhost.value }),
+  },
+  { title: 'palette.purge_some', lacks: () => lacksAny('read'), run: () => go('/queues', { vhost: vhost.value }) },
+  {
+    title: 'palette.delete_some',
+    lacks: () => lacksAny('configure'),
+    run: () => go('/queues', { vhost: vhost.value }),
+  },
+  { title: 'queues.create', lacks: () => lacksAny('configure'), run: () => go('/queues/new', { vhost: vhost.value }) },
+  {
+    title: 'exchange.create',
+    lacks: () => lacksAny('configure'),
+    run: () => import('./broker/exchanges.js').then((m) => m.createExchange()),
+  },
   { title: 'policies.create', needs: 'policymaker', run: () => go('/policies/edit', { vhost: oneVHost.value }) },
   {
     title: 'policies.create_operator',
@@ -26,10 +48,14 @@ export const actions = [
     needs: 'administrator',
     run: () => import('./broker/vhosts.js').then((m) => m.createVHost()),
   },
-  { title: 'import.title', run: () => import('./deadletters/import.js').then((m) => m.importLetters(oneVHost.value)) },
+  {
+    title: 'import.title',
+    lacks: () => lacksAny('write'),
+    run: () => import('./deadletters/import.js').then((m) => m.importLetters(oneVHost.value)),
+  },
 ];
 
-// lookUp finds jobs by number, and the dead-letter queues whose letters can be sent back: {kind, title, run}.
+// lookUp finds jobs by number, and what can be done to queues that are named: {kind, title, run}.
 export async function lookUp(text, abort) {
   const asked = text.toLowerCase();
   const number = /\d+$/.exec(asked)?.[0];
@@ -39,27 +65,67 @@ export async function lookUp(text, abort) {
     (await Promise.all(seen.map((v) => api.get(`x/redrives/${path`${v}`}`, {}, { signal: abort }).catch(() => []))))
       .flat()
       .filter((j) => String(j.id) === number);
-  const summary = await api
-    .get(`x/letters/${path`${oneVHost.value}`}/summary`, {}, { signal: abort })
-    .catch(() => null);
-  const redrive = (q) =>
-    import('./deadletters/redrive.js').then((m) =>
-      m.beginRedrive(oneVHost.value, [{ source: { queue: q.name }, filter: '', count: q.messages }]),
-    );
+  const words = wordsOf(text);
+  const rows = await Promise.all([ofDeadLetterQueues(words, abort), ofQueues(words, abort)]);
   return [
     ...(ofJobs || []).map((j) => ({
       kind: t('palette.job'),
       title: `${t('jobs.one', { id: j.id })} · ${word('action', j.action)} · ${j.source.lost ? t('letters.shelf') : j.source.queue}`,
       run: () => go(to`/jobs/${j.vhost}/${j.id}`),
     })),
-    ...(summary?.queues || [])
-      .filter((q) => q.messages > 0)
+    ...rows.flat(),
+  ];
+}
+
+const mostRows = 6;
+
+// askedOf are the words of a name that an action is asked for, null if another is.
+const askedOf = (words, verb) => named(words, wordsOf(t(`verbs.${verb}`)), wordsOf(t('verbs.noise')));
+const has = (name, words) => words.every((w) => name.toLowerCase().includes(w));
+
+// ofDeadLetterQueues redrives or discards what is in dead-letter queues.
+async function ofDeadLetterQueues(words, abort) {
+  const v = oneVHost.value;
+  const actions = ['redrive', 'discard'].map((action) => [action, askedOf(words, action)]).filter(([, name]) => name);
+  if (!actions.length) return [];
+  const summary = await api.get(`x/letters/${path`${v}`}/summary`, {}, { signal: abort }).catch(() => null);
+  const filled = (summary?.queues || []).filter((q) => q.messages > 0);
+  const begin = (q, action) =>
+    import('./deadletters/redrive.js').then((m) =>
+      m.beginRedrive(v, [{ source: { queue: q.name }, filter: '', count: q.messages }], action),
+    );
+  return actions.flatMap(([action, name]) =>
+    filled
+      .filter((q) => has(q.name, name) && !lacksIn(v, [q.name])[action])
+      .slice(0, mostRows)
       .map((q) => ({
         kind: t('palette.action'),
-        title: t('palette.redrive', { queue: q.name }),
-        run: () => redrive(q),
-      }))
-      .filter((x) => asked.split(/\s+/).every((w) => x.title.toLowerCase().includes(w)))
-      .slice(0, 6),
-  ];
+        title: t(`palette.${action}`, { queue: q.name }),
+        run: () => begin(q, action),
+      })),
+  );
+}
+
+// ofQueues purges or deletes a queue that is named.
+async function ofQueues(words, abort) {
+  const rights = { purge: 'read', delete: 'configure' };
+  const actions = Object.keys(rights)
+    .map((action) => [action, askedOf(words, action)])
+    .filter(([, name]) => name?.length);
+  if (!actions.length) return [];
+  const name = actions[0][1];
+  const query = { page: 1, page_size: 50, name: name[0], columns: 'name,vhost,messages,messages_ready,consumers' };
+  const got = await api.get(within('queues'), query, { signal: abort }).catch(() => ({ items: [] }));
+  const run = (action, q) =>
+    import('./broker/queue-dialogs.js').then((m) => (action === 'purge' ? m.purge([q]) : m.remove([q])));
+  return actions.flatMap(([action]) =>
+    got.items
+      .filter((q) => has(q.name, name) && !rightsIn(q.vhost).queue(rights[action], q.name))
+      .slice(0, mostRows)
+      .map((q) => ({
+        kind: t('palette.action'),
+        title: t(`palette.${action}`, { queue: q.name }),
+        run: () => run(action, q),
+      })),
+  );
 }

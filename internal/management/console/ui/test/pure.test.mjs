@@ -2,6 +2,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { parse, format } from '../lib/message.js';
+import { named, ranked, wordsOf } from '../lib/find.js';
 import { matchPath } from '../lib/paths.js';
 import { order, matches, csv, between, view } from '../lib/order.js';
 import { asks, perSecond, rangeOf, sampled, together } from '../lib/samples.js';
@@ -32,6 +33,26 @@ test('Chinese has a space where its script meets letters or digits, and only the
   assert.equal(zh('{n}条', { n: 3 }), '3 条');
   assert.equal(zh('删除{what}。', { what: '订单 a' }), '删除订单 a。');
   assert.equal(say('in {place}', { place: '队列' }), 'in 队列');
+});
+
+test('the palette finds actions by other words, and the name that follows a verb', () => {
+  const rows = [
+    { title: 'Definitions', also: 'backup import' },
+    { title: 'Import dead letters', also: 'dlq' },
+  ];
+  const found = (text) => ranked(wordsOf(text), rows).map((r) => r.title);
+  assert.deepEqual(found('import'), ['Import dead letters', 'Definitions'], 'a title comes before other words');
+  assert.deepEqual(found('import dlq'), ['Import dead letters']);
+  assert.deepEqual(found('nothing'), []);
+  assert.deepEqual(wordsOf('清空orders.dead 队列'), ['清空', 'orders.dead', '队列']);
+  const purge = ['purge', 'empty', '清空'];
+  const noise = ['queue', 'the', '队列'];
+  assert.deepEqual(named(wordsOf('purge the queue orders'), purge, noise), ['orders']);
+  assert.deepEqual(named(wordsOf('pur orders'), purge, noise), ['orders']);
+  assert.deepEqual(named(wordsOf('清空队列orders'), purge, noise), ['orders']);
+  assert.deepEqual(named(wordsOf('清空订单'), purge, noise), ['订单']);
+  assert.deepEqual(named(wordsOf('empty'), purge, noise), []);
+  assert.equal(named(wordsOf('orders queue'), purge, noise), null);
 });
 
 test('paths', () => {

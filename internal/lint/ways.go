@@ -51,13 +51,6 @@ func (r *reach) all() []int {
 	return append(slices.Clip(r.sure), r.maybe...)
 }
 
-// leads reports whether the messages may come to a queue.
-func (r *reach) leads(queue int) bool {
-	_, sure := slices.BinarySearch(r.sure, queue)
-	_, maybe := slices.BinarySearch(r.maybe, queue)
-	return sure || maybe
-}
-
 // findWays finds where the dead letters of all queues go.
 func (s *Analysis) findWays() {
 	s.reaches, s.compare = map[reachKey]int{}, comparesMax

@@ -22,7 +22,8 @@ func TestOnlyDeadLettersAreCounted(t *testing.T) {
 		}
 		for _, q := range s.Queues {
 			w := queues[q.Name]
-			if q.Letters != w.Letters || q.Messages != w.Messages || q.Role != w.Role || (q.OldestSec != nil) != (w.Letters > 0) {
+			if q.Letters != w.Letters || q.Messages != w.Messages || q.Role != w.Role ||
+				(q.OldestSec != nil) != (w.Letters > 0) {
 				t.Errorf("%s, queue %s: %+v", when, q.Name, q)
 			}
 		}

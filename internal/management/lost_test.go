@@ -193,10 +193,12 @@ func TestLostLettersAndPermissions(t *testing.T) {
 	m.refused(401, "not_authorised", "Not policymaker user", "DELETE", path+"/4", "")
 	m.refused(401, "not_authorised", "Not policymaker user", "DELETE", path, "")
 	m.refused(401, "not_authorised", "Not policymaker user", "POST", path+"/republish", `{"all":true}`)
-	p.refused(401, "not_authorised", "Access refused: ", "POST", path+"/republish", `{"all":true,"exchange":"amq.default","routing_key":"q"}`)
+	p.refused(401, "not_authorised", "Access refused: ", "POST", path+"/republish",
+		`{"all":true,"exchange":"amq.default","routing_key":"q"}`)
 	d.want(201, "PUT", "/api/topic-permissions/%2F/p", `{"exchange":"amq.topic","write":"^a","read":""}`)
 	d.want(204, "PUT", "/api/permissions/%2F/p", `{"configure":"","write":"^amq\\.(fanout|topic)$","read":"^r$"}`)
-	p.refused(401, "not_authorised", "Access refused: ", "POST", path+"/republish", `{"ids":[1],"exchange":"amq.topic","routing_key":"b"}`)
+	p.refused(401, "not_authorised", "Access refused: ", "POST", path+"/republish",
+		`{"ids":[1],"exchange":"amq.topic","routing_key":"b"}`)
 	p.want(200, "POST", path+"/republish", `{"ids":[1],"exchange":"amq.topic","routing_key":"a"}`)
 	p.want(200, "POST", path+"/republish", `{"ids":[1]}`)
 	p.want(204, "DELETE", path+"/4", "")

@@ -273,7 +273,8 @@ func TestWhoMayRedrive(t *testing.T) {
 	if none = d.job(none.ID); none.Moved != 0 || none.Refused["access"] != 3 || none.State != "done" {
 		t.Errorf("by one who may not publish: %+v", none)
 	}
-	d.operator("writer", "management", "", ".*", "^work$").refused(401, "not_authorised", "Access refused: ", "POST", redrives, back)
+	d.operator("writer", "management", "", ".*", "^work$").
+		refused(401, "not_authorised", "Access refused: ", "POST", redrives, back)
 	some := d.operator("some", "management", "", "^orders$", "^dead$")
 	trial := decoded[api.RedriveTrial](d, some.want(200, "POST", redrives, dry).Body.Bytes())
 	if trial.Queues["work"] != 2 || trial.Refused["access"] != 1 {
@@ -281,9 +282,11 @@ func TestWhoMayRedrive(t *testing.T) {
 	}
 	const named = `{"source":{"queue":"dead"},"target":{"to":"queue","queue":"work"}}`
 	some.refused(401, "not_authorised", "Access refused: ", "POST", redrives, named)
-	some.refused(401, "not_authorised", "Access refused: ", "POST", redrives, `{"source":{"queue":"dead"},"action":"discard"}`)
+	some.refused(401, "not_authorised", "Access refused: ", "POST", redrives,
+		`{"source":{"queue":"dead"},"action":"discard"}`)
 	some.refused(401, "not_authorised", "Not policymaker user", "POST", redrives, `{"source":{"lost":true}}`)
-	some.refused(401, "not_authorised", "Access refused: ", "POST", redrives, `{"source":{"queue":"dead"},"target":{"to":"elsewhere","exchange":"amq.fanout"}}`)
+	some.refused(401, "not_authorised", "Access refused: ", "POST", redrives,
+		`{"source":{"queue":"dead"},"target":{"to":"elsewhere","exchange":"amq.fanout"}}`)
 	d.redrive(`{"source":{"queue":"dead"},"options":{"rate":1}}`)
 	d.later(time.Millisecond)
 	some.refused(401, "not_authorised", "belongs to user 'guest'", "POST", redrives+"/2/pause", "")

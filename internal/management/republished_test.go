@@ -45,7 +45,8 @@ func TestCopiedDeathsAreFound(t *testing.T) {
 	d.passOn("work", "work.dead", "work")
 
 	found := read[api.Letters](d, "/api/x/letters/%2F?filter=reason:republished").Items
-	if len(found) != 1 || found[0].Queue != "work.dead" || found[0].Republished == nil || found[0].Republished.Queue != "work" {
+	if len(found) != 1 || found[0].Queue != "work.dead" ||
+		found[0].Republished == nil || found[0].Republished.Queue != "work" {
 		t.Fatalf("found %+v", found)
 	}
 	if at, err := time.Parse(time.RFC3339, *found[0].At); err != nil || !at.Equal(died.Truncate(time.Second)) {

@@ -142,7 +142,8 @@ func TestWhoMayEdit(t *testing.T) {
 	t.Parallel()
 	d := withDeadLetters(t, 1)
 	at := deadLetters + "/" + read[api.Letters](d, deadLetters).Items[0].ID + "/resend"
-	d.operator("reader", "management", "", "", "^dead$").refused(401, "not_authorised", "Access refused: ", "POST", at, `{}`)
+	d.operator("reader", "management", "", "", "^dead$").
+		refused(401, "not_authorised", "Access refused: ", "POST", at, `{}`)
 	d.as("reader:p").refused(401, "not_authorised", "Access refused: ", "POST", at, `{"exchange":"amq.fanout"}`)
 	writer := d.operator("writer", "management", "", "^orders$", "^dead$")
 	writer.refused(401, "not_authorised", "Access refused: ", "POST", at, `{"exchange":"amq.fanout"}`)
@@ -390,7 +391,8 @@ func TestRepublishedEditAndImport(t *testing.T) {
 	d.want(200, "POST", "/api/exchanges/%2F/amq.direct/publish", `{"routing_key":"errors","payload":"x","payload_encoding":"string","properties":{"headers":`+
 		`{"x-exception-message":"no price","x-original-exchange":"amq.topic","x-original-routingKey":"new"}}}`)
 	const at, letters = "/api/x/queues/%2F/errors/messages/1/resend", "/api/x/letters/%2F"
-	d.operator("may", "management", "", "^amq\\.direct$", ".*").refused(401, "not_authorised", "Access refused: ", "POST", at, `{"payload":"y"}`)
+	d.operator("may", "management", "", "^amq\\.direct$", ".*").
+		refused(401, "not_authorised", "Access refused: ", "POST", at, `{"payload":"y"}`)
 	d.refused(409, "conflict", "no_route", "POST", at, `{"payload":"y"}`)
 	file := d.want(200, "GET", letters+"/export?queue=errors", "").Body.String()
 	d.want(http.StatusCreated, "POST", "/api/bindings/%2F/e/amq.topic/q/work", `{"routing_key":"new"}`)

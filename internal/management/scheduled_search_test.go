@@ -38,7 +38,8 @@ func TestScheduledAreSearched(t *testing.T) {
 			t.Errorf("%q: %s, want %s (partial %v)", filter, ids(p), want, p.Partial)
 		}
 	}
-	if p := find(d, "state:scheduled message-id:r1"); len(p.Items) == 1 && (p.Items[0].ID != first || p.Items[0].Place != "scheduled" || p.Items[0].Queue != "later" || p.Items[0].Due == nil) {
+	if p := find(d, "state:scheduled message-id:r1"); len(p.Items) == 1 && (p.Items[0].ID != first ||
+		p.Items[0].Place != "scheduled" || p.Items[0].Queue != "later" || p.Items[0].Due == nil) {
 		t.Errorf("shown as %+v", p.Items[0])
 	}
 	if got := messageIDs(d, letters+"?limit=1&filter=state:scheduled&order=oldest"); got != "r1 r2 s1" {

@@ -221,9 +221,7 @@ func (e *Engine) missing(log storage.LogID, damage *journal.Fault) error {
 	if damage == nil {
 		return nil
 	}
-	e.writer.tables.RLock()
-	defer e.writer.tables.RUnlock()
-	if slices.ContainsFunc(e.writer.journal.Logs(), func(l journal.LogStat) bool { return l.Log == log }) {
+	if slices.ContainsFunc(e.logs(), func(l journal.LogStat) bool { return l.Log == log }) {
 		return nil
 	}
 	lost := *damage
@@ -231,18 +229,28 @@ func (e *Engine) missing(log storage.LogID, damage *journal.Fault) error {
 	return &lost
 }
 
-// dropDeleted forgets logs of vhosts that were deleted when the process ended.
+// logs lists the logs that the journal has.
+func (e *Engine) logs() []journal.LogStat {
+	e.writer.tables.RLock()
+	defer e.writer.tables.RUnlock()
+	return e.writer.journal.Logs()
+}
+
+// dropDeleted forgets logs of vhosts that were deleted when the process ended. If there are none, it does not wait for
+// the maintenance, which makes the first segments ready.
 func (e *Engine) dropDeleted() error {
 	known := map[storage.LogID]bool{storage.LogID(accounts.OwnLogID): true}
 	for _, h := range e.Accounts().VHosts() {
 		known[storage.LogID(h.LogID)] = true
 	}
+	deleted := slices.DeleteFunc(e.logs(), func(l journal.LogStat) bool { return known[l.Log.Owner()] })
+	if len(deleted) == 0 {
+		return nil
+	}
 	return e.writer.maintenance.change(func(j *journal.Journal) error {
-		for _, l := range j.Logs() {
-			if !known[l.Log.Owner()] {
-				if err := j.Drop(l.Log); err != nil {
-					return err
-				}
+		for _, l := range deleted {
+			if err := j.Drop(l.Log); err != nil {
+				return err
 			}
 		}
 		return nil

@@ -87,7 +87,7 @@ type Config struct {
 	// SegmentBytes is the size of a file of the log, from 64 KiB to 1 GiB; zero: 64 MiB, less on a disk of less than 8
 	// GB. Files that are there keep theirs.
 	SegmentBytes int64
-	// ReserveBytes is the room kept free in advance, so that a full disk can be drained; zero: 256 MiB, less on a disk
+	// ReserveBytes is the space kept free in advance, so that a full disk can be drained; zero: 256 MiB, less on a disk
 	// of less than 4 GB; negative: none.
 	ReserveBytes int64
 	// SparseShare and RewriteRatio are the trade between space and writing: segments of which more than that share is

@@ -34,13 +34,14 @@ const (
 	between   column = "between" // seen from both sides, or sees both
 )
 
-// A room is one package of ours: where it stands and what it may know. A package below it in the tree lives in the same
-// room, unless it has one of its own. Test files are bound only if outside is set.
+// A space is one package of ours: where it stands and what it may know. A package below it in the
+// tree lives in the same space, unless it has one of its own. Test files are bound only if outside
+// is set.
 type room struct {
 	path    string // below the module's; "." is the root
 	floor   int
 	column  column
-	imports []string // rooms it may import; a "*" for all on lower floors
+	imports []string // packages it may import; a "*" for all on lower floors
 	never   []string // packages of the standard library, with all below them
 	passive bool     // no goroutine and no channel: one thread drives it, in the simulation too
 	outside bool     // sees the product as a stranger does: its tests, too, keep to imports
@@ -200,7 +201,7 @@ var house = []room{
 
 const module = "github.com/bartleby-mq/bartleby"
 
-// roomOf returns the room of a package by its path below the module's, nil if it has none.
+// roomOf returns the space of a package by its path below the module's, nil if it has none.
 func roomOf(pkg string) *room {
 	for p := pkg; ; p = path.Dir(p) {
 		if i := slices.IndexFunc(house, func(r room) bool { return r.path == p }); i >= 0 && (p != "." || pkg == ".") {

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// pageWith serves h with room for so many connections; dial opens one and says something.
+// pageWith serves h with space for so many connections; dial opens one and says something.
 func pageWith(t *testing.T, h http.HandlerFunc, room int, log *slog.Logger) (dial func(said string) net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -23,7 +23,7 @@ func pageWith(t *testing.T, h http.HandlerFunc, room int, log *slog.Logger) (dia
 	}
 	p := newPage(h, log)
 	ended := make(chan error, 1)
-	go func() { ended <- p.Serve(withRoom(l, room, p.makeRoom)) }()
+	go func() { ended <- p.Serve(withLimit(l, room, p.evict)) }()
 	t.Cleanup(func() {
 		if err := p.close(context.Background()); err != nil {
 			t.Error(err)

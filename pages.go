@@ -54,7 +54,7 @@ func (b *Broker) serve(h http.Handler) func(net.Listener) error {
 	p.RegisterOnShutdown(b.management.EndStreams)
 	b.pages = append(b.pages, p)
 	return func(l net.Listener) error {
-		return p.Serve(withRoom(l, share(filesMax(), pageSixteenths), p.makeRoom))
+		return p.Serve(withLimit(l, share(filesMax(), pageSixteenths), p.evict))
 	}
 }
 
@@ -149,9 +149,9 @@ func loggedIn(r *http.Request) {
 	_ = at.conn.SetWriteDeadline(now.Add(answerWithin))
 }
 
-// makeRoom closes the connection that has been silent for the longest time, unless somebody who is known is about to
+// evict closes the connection that has been silent for the longest time, unless somebody who is known is about to
 // say something there.
-func (p *page) makeRoom() {
+func (p *page) evict() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var longest net.Conn

@@ -13,7 +13,7 @@ func TestListenerWithRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := withRoom(inner, 2, func() {})
+	l := withLimit(inner, 2, func() {})
 	accepted := make(chan net.Conn)
 	ended := make(chan error, 1)
 	go func() {
@@ -42,7 +42,7 @@ func TestListenerWithRoom(t *testing.T) {
 		t.Error("a third connection was accepted with a limit of two")
 	default:
 	}
-	for range 2 { // closing twice makes room once
+	for range 2 { // closing twice makes space once
 		served[0].Close()
 	}
 	third := <-accepted

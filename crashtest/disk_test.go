@@ -40,7 +40,7 @@ func smallDisk(t testing.TB, size int) string {
 	return dir
 }
 
-// ballast takes all the room that is left on a disk, and returns the file that has it.
+// ballast takes all the space that is left on a disk, and returns the file that has it.
 func ballast(t testing.TB, dir string) string {
 	t.Helper()
 	path := filepath.Join(dir, "ballast")
@@ -229,7 +229,7 @@ func TestFullDisk(t *testing.T) {
 	kept.silence(t, 500*time.Millisecond)
 	read(t, b, "drained", drained) // a consumer goes on
 
-	// With room again the same connection goes on.
+	// With space again the same connection goes on.
 	stopped := kept.count()
 	must(t, os.Remove(path))
 	b.await(&b.stderr, "disk resource limit alarm cleared")

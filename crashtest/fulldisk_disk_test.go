@@ -41,7 +41,7 @@ func ext4Disk(t testing.TB, bytes int64) string {
 	return at
 }
 
-// A stranger is another process that takes and gives back room on the broker's disk.
+// A stranger is another process that takes and gives back space on the broker's disk.
 type stranger struct {
 	path string
 	disk string
@@ -52,7 +52,7 @@ func newStranger(disk string) *stranger {
 	return &stranger{path: filepath.Join(disk, "stranger"), disk: disk}
 }
 
-// room is how many bytes are free for everybody.
+// space is how many bytes are free for everybody.
 func (s *stranger) room() int64 {
 	var st unix.Statfs_t
 	if unix.Statfs(s.disk, &st) != nil {
@@ -70,7 +70,7 @@ func (s *stranger) has() int64 {
 	return st.Blocks * 512
 }
 
-// fill takes the room there is, but for about so many bytes; what only root may take, too, if that is zero.
+// fill takes the space there is, but for about so many bytes; what only root may take, too, if that is zero.
 func (s *stranger) fill(leave int64) error {
 	f, err := os.OpenFile(s.path, os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {

@@ -103,7 +103,7 @@ func (r *diskRun) gone() bool {
 	}
 }
 
-// serve starts the broker, whatever room there is.
+// serve starts the broker, whatever space there is.
 func (r *diskRun) serve() bool {
 	began := time.Now()
 	r.broker = launch(r.t, filepath.Join(r.disk, "data"), r.options()...)
@@ -251,7 +251,7 @@ func (r *diskRun) stop() {
 	}
 }
 
-// checkZeros holds what was written only to have room against what was written to be kept.
+// checkZeros holds what was written only to have space against what was written to be kept.
 func (r *diskRun) checkZeros() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -389,7 +389,7 @@ func (r *diskRun) run(random *rand.Rand) {
 	}
 }
 
-// mayPublish reports whether the room that the stranger leaves is enough for publishers.
+// mayPublish reports whether the space that the stranger leaves is enough for publishers.
 func (r *diskRun) mayPublish() bool {
 	if r.greedy {
 		return false

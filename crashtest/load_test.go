@@ -222,7 +222,7 @@ func (p *publisher) publish(ch *amqp.Channel, first id, room chan<- struct{}, go
 	}
 }
 
-// settled waits until everything is confirmed: then all the room is free. It returns false when that takes too long.
+// settled waits until everything is confirmed: then all the space is free. It returns false when that takes too long.
 func settled[E any](room chan<- E, gone <-chan struct{}) bool {
 	deadline := time.After(patience)
 	for range outstanding {

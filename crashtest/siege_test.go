@@ -45,7 +45,7 @@ type siege struct {
 	t      testing.TB
 	dir    string // of what is left when the test fails
 	disk   string // mount point of a small disk, else dir
-	full   string // the file that fills it; "": there is room
+	full   string // the file that fills it; "": there is space
 	data   string // of the broker, on that disk
 	random *rand.Rand
 	trace  *os.File
@@ -227,7 +227,7 @@ func (s *siege) terminate(kill bool) {
 	s.b.kill()
 }
 
-// room gives the disk its room back.
+// space gives the disk its space back.
 func (s *siege) room() {
 	s.t.Helper()
 	if s.full != "" {

@@ -41,13 +41,13 @@ func (l *auditLog) add(d Deed) {
 	l.bytes += d.size()
 	l.last = d.ID
 	if len(l.deeds) > deedsMax || l.bytes > deedsBytesMax {
-		l.makeRoom()
+		l.evict()
 	}
 }
 
-// makeRoom takes out a sixteenth of what there may be. The oldest deed falls away of whoever has most in the log, again
+// evict takes out a sixteenth of what there may be. The oldest deed falls away of whoever has most in the log, again
 // and again: nobody can push out what others did but by filling as much as each of them has.
-func (l *auditLog) makeRoom() {
+func (l *auditLog) evict() {
 	type part struct {
 		weight int
 		at     []int // of this user's deeds

@@ -30,7 +30,7 @@ type Outcome struct {
 	Created bool   // the last command made something that was not there, rather than changing it
 }
 
-// Reset empties o, keeping its room.
+// Reset empties o, keeping its space.
 func (o *Outcome) Reset() {
 	clear(o.Facts)
 	*o = Outcome{Facts: o.Facts[:0], Batch: o.Batch[:0]}

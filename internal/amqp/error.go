@@ -81,7 +81,7 @@ type Error struct {
 	Text     string // the reply text, NAME and explanation, at most ReplyTextMax octets
 	ClassID  uint16 // with MethodID the method that failed; 0, 0 when none is to blame
 	MethodID uint16
-	Later    bool // the node lacks something for now, such as room on its disk: nothing is wrong with the request
+	Later    bool // the node lacks something for now, such as space on its disk: nothing is wrong with the request
 }
 
 // Errorf makes a refusal whose text is the code's name, " - " and the explanation. An explanation that makes the text

@@ -162,7 +162,7 @@ func appendValue(b []byte, v Value) []byte {
 	return b
 }
 
-// beginSized appends room for a 4-octet length; endSized fills it with what was appended since.
+// beginSized appends space for a 4-octet length; endSized fills it with what was appended since.
 func beginSized(b []byte) (_ []byte, start int) { return append(b, 0, 0, 0, 0), len(b) + 4 }
 
 func endSized(b []byte, start int) []byte {

@@ -108,8 +108,8 @@ func (c *client) expectBeats() {
 	}
 }
 
-// If it failed, a publisher that waits in silence for room on the disk would be taken for dead; or one that is silent
-// when there is room again would not.
+// If it failed, a publisher that waits in silence for space on the disk would be taken for dead; or one that is silent
+// when there is space again would not.
 func TestBlockedClientMayBeSilent(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, func(b *bed) {

@@ -27,7 +27,7 @@ func newBuffers() buffers {
 	}
 }
 
-// load returns an empty load whose buffer has room for size octets at least.
+// load returns an empty load whose buffer has space for size octets at least.
 func (b *buffers) load(size int) *load {
 	var kept chan *load
 	switch {
@@ -78,7 +78,7 @@ func (b *buffers) recycle(l *load) {
 	}
 }
 
-// chunk returns an empty slice with room for size octets at least.
+// chunk returns an empty slice with space for size octets at least.
 func (b *buffers) chunk(size int) []byte {
 	kept := b.chunksLarge
 	switch {
@@ -97,7 +97,7 @@ func (b *buffers) chunk(size int) []byte {
 	}
 }
 
-// extend reports whether there is room for size more octets in a chunk. A small one becomes a large one for that: it
+// extend reports whether there is space for size more octets in a chunk. A small one becomes a large one for that: it
 // is copied once.
 func (b *buffers) extend(c []byte, size int) ([]byte, bool) {
 	switch {

@@ -53,8 +53,8 @@ type conn struct {
 	partial      []*channel          // those with a content that has not arrived whole
 	unfinished   int64               // octets that the server counts for them
 	more         bool                // what has arrived is not all cut: a batch was full
-	stalled      bool                // the frame at which frames stopped has no room yet
-	crowded      bool                // there is no room for the frame that has not arrived whole
+	stalled      bool                // the frame at which frames stopped has no space yet
+	crowded      bool                // there is no space for the frame that has not arrived whole
 	stalledSince time.Time           // zero: it is not
 	user         string              // set before the first frame of a channel,
 	ofUser       *userLoad           // likewise; until then, of nobody

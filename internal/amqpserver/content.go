@@ -107,12 +107,12 @@ func (c *conn) contentBody(ch *channel, payload []byte) error {
 		return nil
 	}
 	if t.announced && c.blocked.Load() && len(payload) > 0 {
-		return errNoRoom // it would only grow. Source: RabbitMQ connection-blocked
+		return errNoMemory // it would only grow. Source: RabbitMQ connection-blocked
 	}
-	if room := cap(t.body) - len(t.body); room < len(payload) {
+	if left := cap(t.body) - len(t.body); left < len(payload) {
 		// The announcement alone is worth nothing; what has arrived, as much again.
 		size := int(min(2*uint64(len(t.body)+len(payload)), t.size))
-		if err := c.contentRoom(ch, size-cap(t.body)); err != nil {
+		if err := c.reserveContent(ch, size-cap(t.body)); err != nil {
 			return err
 		}
 		t.body = append(make([]byte, 0, size), t.body...)
@@ -156,8 +156,9 @@ func (c *conn) dropContent(ch *channel) {
 	}
 }
 
-// keepPartial copies what contents that have not arrived whole need of the read buffer, which goes away. Of large ones,
-// and of those that wait for room, the engine is asked whether they may be published at all. Errors end the connection.
+// keepPartial copies what contents that have not arrived whole need of the read buffer, which goes
+// away. Of large ones, and of those that wait for space, the engine is asked whether they may be
+// published at all. Errors end the connection.
 func (c *conn) keepPartial() error {
 	for _, ch := range c.partial {
 		t := &ch.content

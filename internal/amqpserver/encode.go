@@ -75,7 +75,7 @@ func (n *encoder) Unblocked() {
 
 // connectionMethod encodes a rare method on channel 0.
 func (n *encoder) connectionMethod(m wire.Method) {
-	n.room(rareMethodBytes)
+	n.reserve(rareMethodBytes)
 	n.chunk = wire.AppendMethod(n.chunk, 0, m)
 }
 
@@ -96,8 +96,8 @@ func (n *encoder) hand() {
 	n.chunk, n.cost = nil, 0
 }
 
-// room makes sure that size octets fit in the chunk.
-func (n *encoder) room(size int) {
+// reserve makes sure that size octets fit in the chunk.
+func (n *encoder) reserve(size int) {
 	b := &n.conn.server.buffers
 	if c, ok := b.extend(n.chunk, size); ok {
 		n.chunk = c
@@ -120,7 +120,7 @@ func (n *encoder) confirm(ch *channel) {
 	if ch.acks == 0 {
 		return
 	}
-	n.room(methodBytes)
+	n.reserve(methodBytes)
 	n.chunk = wire.AppendAck(n.chunk, ch.number, ch.ackThrough, ch.acks > 1)
 	ch.acks = 0
 }
@@ -165,7 +165,7 @@ func (n *encoder) sendBack(ch *channel, e *vhost.Effect) {
 	n.content(ch, &v)
 }
 
-// view renders a message and makes room for it and extra octets. A message that cannot be rendered is a fault of
+// view renders a message and makes space for it and extra octets. A message that cannot be rendered is a fault of
 // ours; the connection ends rather than go on without it. Nothing is rendered for a connection to which nothing more is
 // sent: it may have to wait for its end, and get many messages meanwhile.
 func (n *encoder) view(e *vhost.Effect, extra int) (vhost.View, bool) {
@@ -179,7 +179,7 @@ func (n *encoder) view(e *vhost.Effect, extra int) (vhost.View, bool) {
 		n.Stopped(amqp.InternalError("cannot read a message"))
 		return v, false
 	}
-	n.room(contentMethodBytes + extra + len(v.Exchange) + len(v.RoutingKey) +
+	n.reserve(contentMethodBytes + extra + len(v.Exchange) + len(v.RoutingKey) +
 		wire.ContentSize(len(v.Properties), len(v.Body), n.frameMax))
 	return v, true
 }

@@ -10,7 +10,7 @@ import (
 
 // input cuts frames out of what the socket brings, in place. The reader owns it; the counter may be read by all.
 //
-//	load.buf:  | cut already | start: not cut yet :end | room for the next read |
+//	load.buf:  | cut already | start: not cut yet :end | space for the next read |
 type input struct {
 	socket   *socket
 	buffers  *buffers
@@ -23,7 +23,7 @@ type input struct {
 	free       int // octets lent for the read under way
 	size       int // of the next buffer: what the last read lets expect
 
-	tight func() bool   // there is little room: read into small buffers; may be nil
+	tight func() bool   // there is little space: read into small buffers; may be nil
 	hold  func(n int64) // counts the octets of a large buffer that waits for the rest of a frame; may be nil
 	held  int64         // those
 }
@@ -74,7 +74,7 @@ func (in *input) take() *load {
 		in.drop()
 		return full
 	}
-	in.load = in.buffers.load(in.room(full))
+	in.load = in.buffers.load(in.bufferSize(full))
 	in.move(full)
 	return full
 }
@@ -114,9 +114,9 @@ func (in *input) lend() []byte {
 		in.load = in.buffers.load(in.size)
 	case in.start == in.end:
 		in.start, in.end = 0, 0
-	case in.room(in.load) > len(in.load.buf):
+	case in.bufferSize(in.load) > len(in.load.buf):
 		small := in.load
-		in.load = in.buffers.load(in.room(small))
+		in.load = in.buffers.load(in.bufferSize(small))
 		in.move(small)
 		in.buffers.recycle(small)
 	case in.start+in.whole(in.load) > len(in.load.buf):
@@ -160,8 +160,9 @@ func (in *input) move(from *load) {
 	in.start = 0
 }
 
-// room is the size of a buffer in which what is not cut yet fits, and the frame at start as a whole, if one has begun.
-func (in *input) room(from *load) int { return max(in.size, in.whole(from), in.end-in.start) }
+// bufferSize is the size of a buffer in which what is not cut yet fits, and the frame at start as a
+// whole, if one has begun.
+func (in *input) bufferSize(from *load) int { return max(in.size, in.whole(from), in.end-in.start) }
 
 // whole is how many octets the frame at start takes; one more than there are while that is not known. It
 // believes in no size beyond frameMax.

@@ -101,7 +101,7 @@ func (o *outbox) putSealed(frames []byte) {
 	signal(o.wake)
 }
 
-// add queues chunk, in the room that the last one has left if it fits: a client that reads slowly must not hold a
+// add queues chunk, in the space that the last one has left if it fits: a client that reads slowly must not hold a
 // whole chunk for each small flush. mu is held.
 func (o *outbox) add(chunk []byte) {
 	o.mu.unsent += len(chunk)

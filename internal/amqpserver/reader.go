@@ -59,7 +59,7 @@ func (c *conn) awaitTaken() error {
 // isTaken reports whether awaitTaken is over.
 func (c *conn) isTaken() bool { return c.leaving.Load() && c.underWay.Load() == 0 }
 
-// frames turns all that has arrived into commands, up to a frame for which there is no room yet, or as many as a batch
+// frames turns all that has arrived into commands, up to a frame for which there is no space yet, or as many as a batch
 // has.
 func (c *conn) frames() error {
 	for {
@@ -69,7 +69,7 @@ func (c *conn) frames() error {
 		}
 		c.idle.n++
 		switch err := c.frame(f); {
-		case err == errNoRoom:
+		case err == errNoMemory:
 			c.input.uncut(f)
 			c.stalled = true
 			return nil
@@ -257,8 +257,8 @@ func (c *conn) freed() {
 	}
 }
 
-// read waits for the next octets, unless there are some that are not cut yet, once there is room for what they lead to.
-// It keeps the heartbeats going meanwhile.
+// read waits for the next octets, unless there are some that are not cut yet, once there is space
+// for what they lead to. It keeps the heartbeats going meanwhile.
 func (c *conn) read() error {
 	paused := false
 	for ; c.mustPause(); paused = true {
@@ -271,10 +271,10 @@ func (c *conn) read() error {
 			return errEnding
 		}
 		return nil
-	case c.stalled && paused: // the pause may have taken the signal that there is room
+	case c.stalled && paused: // the pause may have taken the signal that there is space
 		return nil
 	case c.stalled:
-		return c.awaitRoom()
+		return c.awaitMemory()
 	}
 	if c.checkAt.IsZero() && c.isUnfinished() {
 		c.watchProgress(time.Now())

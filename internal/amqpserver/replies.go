@@ -14,7 +14,7 @@ func (n *encoder) answer(ch *channel, e *vhost.Effect) {
 	case vhost.Closed:
 		n.closed(ch, e)
 	case vhost.Refuse:
-		n.room(methodBytes)
+		n.reserve(methodBytes)
 		n.chunk = wire.AppendNack(n.chunk, ch.number, e.Tag, false, false)
 	case vhost.DeliverNone:
 		n.method(ch, &wire.BasicGetEmpty{})
@@ -69,7 +69,7 @@ func (n *encoder) done(ch *channel, e *vhost.Effect) {
 
 // method encodes a rare method.
 func (n *encoder) method(ch *channel, m wire.Method) {
-	n.room(rareMethodBytes)
+	n.reserve(rareMethodBytes)
 	n.chunk = wire.AppendMethod(n.chunk, ch.number, m)
 }
 

@@ -31,7 +31,7 @@ type Server struct {
 	idlePauses      atomic.Uint64 // of readers, for frames that led to nothing
 
 	closing chan struct{}  // closed by Close
-	room    chan struct{}  // holds one for each accepted connection; nil without a limit
+	places  chan struct{}  // holds one for each accepted connection; nil without a limit
 	running sync.WaitGroup // one for each connection and each Serve
 
 	mu struct {
@@ -84,7 +84,7 @@ func New(e Engine, o Options) (*Server, error) {
 	s.mu.conns = make(map[uint64]*conn)
 	s.mu.users = make(map[string]*userLoad)
 	if o.Connections > 0 {
-		s.room = make(chan struct{}, o.Connections)
+		s.places = make(chan struct{}, o.Connections)
 	}
 	return s, nil
 }
@@ -127,17 +127,18 @@ func (s *Server) Serve(l net.Listener) error {
 // descriptor of ours: the log needs some, and cannot go on without.
 // Source: RabbitMQ networking, file descriptor limit.
 func (s *Server) enter(l net.Listener) bool {
-	if s.room == nil {
+	if s.places == nil {
 		return true
 	}
 	select {
-	case s.room <- struct{}{}:
+	case s.places <- struct{}{}:
 		return true
 	default:
 	}
-	s.log.Warn("AMQP connection limit reached: new connections wait", "listener", l.Addr(), "connections", cap(s.room))
+	s.log.Warn("AMQP connection limit reached: new connections wait", "listener", l.Addr(), "connections",
+		cap(s.places))
 	select {
-	case s.room <- struct{}{}:
+	case s.places <- struct{}{}:
 		return true
 	case <-s.closing:
 		return false
@@ -152,8 +153,8 @@ func (c *conn) isTight() bool {
 }
 
 func (s *Server) leave() {
-	if s.room != nil {
-		<-s.room
+	if s.places != nil {
+		<-s.places
 	}
 }
 

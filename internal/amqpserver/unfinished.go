@@ -14,9 +14,9 @@ import (
 // engine has not taken yet. It bounds them for the node and for each user: a connection that would exceed a bound
 // waits, in order, until others are done. Its methods may be called by any goroutine.
 //
-// Waiting cannot last for ever, though all of the room may be taken by messages whose readers wait: the first that
+// Waiting cannot last for ever, though all of the space may be taken by messages whose readers wait: the first that
 // waits has the pass, with which it exceeds the bounds until one of its messages is done. Who waits too long, or holds
-// the pass and sends nothing, ends: see awaitRoom, checkProgress.
+// the pass and sends nothing, ends: see awaitMemory, checkProgress.
 type unfinished struct {
 	node, user int64 // octets at most; 0 means no bound
 
@@ -24,7 +24,7 @@ type unfinished struct {
 		sync.Mutex
 		total   int64
 		users   map[string]int64 // octets; only those who have some
-		waiting []*conn          // for room, the first has waited longest
+		waiting []*conn          // for space, the first has waited longest
 		pass    *conn            // the one that may exceed the bounds; nil if nobody does
 	}
 }
@@ -32,8 +32,8 @@ type unfinished struct {
 // UnfinishedMessages are figures of messages that have not arrived whole.
 type UnfinishedMessages struct {
 	Bytes   int64  // that they take now, with those in parts that were not taken yet
-	Waiting int    // connections that wait for room
-	Ended   uint64 // connections that ended because a message or a frame did not come on, or found no room
+	Waiting int    // connections that wait for space
+	Ended   uint64 // connections that ended because a message or a frame did not come on, or found no space
 }
 
 // take asks for n octets more, and reports whether c has them. If not, c waits: eased tells it to ask again.
@@ -43,7 +43,7 @@ func (u *unfinished) take(c *conn, n int64) bool {
 	at := slices.Index(u.mu.waiting, c)
 	switch {
 	case u.mu.pass == c:
-	case u.fits(c.user, n) && (at >= 0 || !u.isAwaitedBy(c.user)): // nobody is overtaken whom that would cost room
+	case u.fits(c.user, n) && (at >= 0 || !u.isAwaitedBy(c.user)): // nobody is overtaken whom that would cost space
 	case u.mu.pass == nil && (at == 0 || len(u.mu.waiting) == 0):
 		u.mu.pass = c
 	default:
@@ -98,7 +98,7 @@ func (u *unfinished) wake() {
 	}
 }
 
-// isAwaitedBy reports whether a connection of that user waits, or one that waits for room of the node. mu is held.
+// isAwaitedBy reports whether a connection of that user waits, or one that waits for space of the node. mu is held.
 func (u *unfinished) isAwaitedBy(user string) bool {
 	return slices.ContainsFunc(u.mu.waiting, func(c *conn) bool {
 		return c.user == user || u.user == 0 || u.mu.users[c.user] < u.user
@@ -135,13 +135,14 @@ func (c *conn) contentHeld(ch *channel, n int) error {
 	return nil
 }
 
-// contentRoom asks for n octets more for ch's content: errNoRoom if it has to wait. Other errors end the connection.
-func (c *conn) contentRoom(ch *channel, n int) error {
+// reserveContent asks for n octets more for ch's content: errNoMemory if it has to wait. Other
+// errors end the connection.
+func (c *conn) reserveContent(ch *channel, n int) error {
 	if err := c.checkUnfinished(n); err != nil {
 		return err
 	}
 	if !c.server.unfinished.take(c, int64(n)) {
-		return errNoRoom
+		return errNoMemory
 	}
 	c.unfinished += int64(n)
 	ch.content.held += int64(n)
@@ -149,7 +150,7 @@ func (c *conn) contentRoom(ch *channel, n int) error {
 }
 
 // checkUnfinished refuses more than a connection may have of messages that have not arrived whole. Waiting would not
-// help: what they lack is behind the frame that has no room.
+// help: what they lack is behind the frame that has no space.
 func (c *conn) checkUnfinished(n int) error {
 	most := max(c.server.options.UnfinishedMaxConnection, c.server.options.MessageMax+int64(c.server.options.FrameMax))
 	if c.server.options.UnfinishedMaxConnection > 0 && c.unfinished+int64(n) > most {
@@ -164,11 +165,11 @@ func (c *conn) endUnfinished(format string, args ...any) *amqp.Error {
 	return amqp.ResourceError(format, args...)
 }
 
-// errNoRoom says that a frame cannot be taken yet.
-var errNoRoom = errors.New("no memory for a frame")
+// errNoMemory says that a frame cannot be taken yet.
+var errNoMemory = errors.New("no memory for a frame")
 
-// awaitRoom waits until the frame at which frames has stopped may be tried again.
-func (c *conn) awaitRoom() error {
+// awaitMemory waits until the frame at which frames has stopped may be tried again.
+func (c *conn) awaitMemory() error {
 	timeout, now := c.server.options.UnfinishedTimeout, time.Now()
 	if c.stalledSince.IsZero() || c.blocked.Load() { // an alarm may last
 		c.stalledSince = now
@@ -190,7 +191,7 @@ func (c *conn) awaitRoom() error {
 }
 
 // holdFrame counts n octets of a buffer in which a frame has not arrived whole, or no longer if they are below zero.
-// Where there is no room the reader wakes and ends the connection.
+// Where there is no space the reader wakes and ends the connection.
 func (c *conn) holdFrame(n int64) {
 	switch {
 	case n < 0:

@@ -87,7 +87,7 @@ func TestHalfSentMessagesAreBounded(t *testing.T) {
 }
 
 // If it failed, a message larger than what is left, or than all there is, could not be sent though it is alone; or two
-// that need the same room would wait for each other.
+// that need the same space would wait for each other.
 func TestTheFirstThatWaitsPasses(t *testing.T) {
 	t.Parallel()
 	few := func(o *Options) {
@@ -245,8 +245,8 @@ func TestWhatDoesNotComeOnEnds(t *testing.T) {
 	})
 }
 
-// If it failed, one connection could take the room of all others with the halves of messages on many channels, with the
-// properties of many, or with what was published and not taken.
+// If it failed, one connection could take the space of all others with the halves of messages on
+// many channels, with the properties of many, or with what was published and not taken.
 func TestHalfSentMessagesOfOneConnection(t *testing.T) {
 	t.Parallel()
 	inBubble(t, small, func(b *bed) {

@@ -16,7 +16,7 @@ import (
 var ErrNotJSON = errors.New("not_json")
 
 const (
-	// nestingMax bounds how deep a document nests: arguments, which nest 32 deep, have room in definitions.
+	// nestingMax bounds how deep a document nests: arguments, which nest 32 deep, have space in definitions.
 	nestingMax = 64
 	// keysMax bounds the keys of one object, which are all remembered while it is read.
 	keysMax = 1 << 16

@@ -56,7 +56,7 @@ type PathStep struct {
 	Guarantee string         `json:"guarantee"` // kept, moved, held, shelf, lost, refused: what becomes of it, see docs
 	Loop      bool           `json:"loop"`      // it comes to a queue that it was in
 	DeadEnd   bool           `json:"dead_end"`  // nothing takes it on from here
-	Full      List[string]   `json:"full"`      // of Queues, those that have no room now
+	Full      List[string]   `json:"full"`      // of Queues, those that have no space now
 	Text      string         `json:"text"`      // in English
 	Params    Object[string] `json:"params"`
 }

@@ -6,7 +6,7 @@ type Shelf struct {
 	Messages int            `json:"messages"`
 	Bytes    int64          `json:"bytes"` // against the option lost-letters-max-bytes
 	ByCause  Object[uint64] `json:"by_cause"`
-	Evicted  uint64         `json:"evicted"` // gone for want of room or time since the broker started
+	Evicted  uint64         `json:"evicted"` // gone for lack of space or time since the broker started
 }
 
 // A LostLetter of GET /api/x/lost-letters/{vhost}: a dead letter that found no place.

@@ -260,7 +260,7 @@ type MemoryBreakdown struct {
 	QuorumETS              int64 `json:"quorum_ets"`
 	MetadataStoreETS       int64 `json:"metadata_store_ets"`
 	OtherETS               int64 `json:"other_ets"`
-	// dead objects that were not collected yet, and room between objects
+	// dead objects that were not collected yet, and space between objects
 	Binary          int64 `json:"binary"`
 	MsgIndex        int64 `json:"msg_index"`
 	Code            int64 `json:"code"`

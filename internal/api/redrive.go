@@ -92,7 +92,7 @@ type RedriveTrial struct {
 	NeverDied Object[int64] `json:"never_died"`
 	// in how many cases others would have to go for them there, as things stand
 	Pushed Object[int64]       `json:"pushed_out"`
-	Fits   bool                `json:"fits"` // of a discard: the lost letters have room
+	Fits   bool                `json:"fits"` // of a discard: the lost letters have space
 	Sample List[RedriveSample] `json:"sample"`
 }
 

@@ -41,7 +41,7 @@ func commandKinds(t *testing.T) []string {
 func TestEveryCommandKindIsListedOrDenied(t *testing.T) {
 	t.Parallel()
 	names := commandKinds(t)
-	brokers := []string{"SetRoom", "Tick", "Recovered"} // for the broker alone
+	brokers := []string{"SetSpace", "Tick", "Recovered"} // for the broker alone
 	if len(names) < 40 || names[0] != "Connect" || names[len(names)-1] != "Recovered" {
 		t.Fatalf("the kinds of commands are %v", names)
 	}

@@ -1,6 +1,6 @@
 package deadline
 
-// leaf holds entries[lo:hi], sorted. Room on both sides lets the minimum be popped, and either half be shifted,
+// leaf holds entries[lo:hi], sorted. Space on both sides lets the minimum be popped, and either half be shifted,
 // without moving the rest.
 type leaf struct {
 	lo, hi  uint16
@@ -29,7 +29,7 @@ func (l *leaf) search(e Entry) (i int, found bool) {
 	return lo, live[lo] == e
 }
 
-// insert puts e at position i of a leaf with room, moving the smaller side if that side has room.
+// insert puts e at position i of a leaf with space, moving the smaller side if that side has space.
 func (l *leaf) insert(i int, e Entry) {
 	at, lo, hi := int(l.lo)+i, int(l.lo), int(l.hi)
 	if hi == leafMax || lo > 0 && i < l.len()/2 {
@@ -58,7 +58,7 @@ func (l *leaf) remove(i int) {
 	}
 }
 
-// takeEnd moves the last n entries of left, its left neighbour, to the front of l, which has room for them.
+// takeEnd moves the last n entries of left, its left neighbour, to the front of l, which has space for them.
 func (l *leaf) takeEnd(left *leaf, n int) {
 	have := l.len()
 	copy(l.entries[leafMax-have:], l.live()) // to the very end, so that l can grow downwards
@@ -68,7 +68,7 @@ func (l *leaf) takeEnd(left *leaf, n int) {
 	left.hi -= uint16(n)
 }
 
-// takeStart moves the first n entries of right, its right neighbour, to the end of l, which has room for them.
+// takeStart moves the first n entries of right, its right neighbour, to the end of l, which has space for them.
 func (l *leaf) takeStart(right *leaf, n int) {
 	have := copy(l.entries[:], l.live())
 	copy(l.entries[have:], right.entries[right.lo:int(right.lo)+n])

@@ -78,7 +78,7 @@ func (s *Set) Add(e Entry) bool {
 		return false
 	}
 	if l.len() == leafMax {
-		at = s.makeRoom(at, i, e)
+		at = s.split(at, i, e)
 		l = s.leaf(at)
 		i, _ = l.search(e)
 	}
@@ -158,8 +158,8 @@ func (s *Set) seek(e Entry) position {
 	return position{b, s.root.kids[b].child(e)}
 }
 
-// makeRoom makes room for e, whose position in the full leaf at would be i, and names the leaf e now belongs to.
-func (s *Set) makeRoom(at position, i int, e Entry) position {
+// split makes space for e, whose position in the full leaf at would be i, and names the leaf e now belongs to.
+func (s *Set) split(at position, i int, e Entry) position {
 	b := s.root.kids[at.branch]
 	l := b.kids[at.leaf]
 	if i == leafMax {
@@ -231,7 +231,7 @@ func (s *Set) dropLeaf(at position) {
 	}
 }
 
-// mergeLeaf joins the leaf at with a neighbour if both fit into one with room to spare.
+// mergeLeaf joins the leaf at with a neighbour if both fit into one with space to spare.
 func (s *Set) mergeLeaf(at position) {
 	b := s.root.kids[at.branch]
 	n := b.kids[at.leaf].len()
@@ -245,7 +245,7 @@ func (s *Set) mergeLeaf(at position) {
 	s.dropLeaf(at)
 }
 
-// mergeBranch joins the i-th branch with a neighbour if both fit into one with room to spare.
+// mergeBranch joins the i-th branch with a neighbour if both fit into one with space to spare.
 func (s *Set) mergeBranch(i int) {
 	const fit = branchMax * 7 / 8
 	n := len(s.root.kids[i].kids)

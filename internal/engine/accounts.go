@@ -177,10 +177,10 @@ func (a *accountsLog) decide(commands []accounts.Command) (out accounts.Outcome,
 // vhosts that were made can be entered, those that were deleted are gone. Created reports whether the last
 // command made something new. A refusal is an *amqp.Error; the commands before it stand.
 //
-// While the log waits for room on the disk it is ErrNoRoom, and nothing is decided.
+// While the log waits for space on the disk it is ErrNoSpace, and nothing is decided.
 func (e *Engine) ChangeAccounts(ctx context.Context, commands ...accounts.Command) (created bool, err error) {
 	if e.Waiting() != nil {
-		return false, fmt.Errorf("%w: %s", ErrNoRoom, e.diskAdvice())
+		return false, fmt.Errorf("%w: %s", ErrNoSpace, e.diskAdvice())
 	}
 	e.change.Lock()
 	defer e.change.Unlock()

@@ -19,7 +19,7 @@ var (
 	ErrBackupUnderWay = errors.New("a backup is already running")
 	// ErrBackupPlace refuses a place for a backup.
 	ErrBackupPlace = errors.New("invalid directory for a backup")
-	// ErrBackupSpace says that there is no room for a backup.
+	// ErrBackupSpace says that there is no space for a backup.
 	ErrBackupSpace = errors.New("not enough space for a backup")
 	// errStopping breaks off a backup of a broker that stops.
 	errStopping = errors.New("the broker is stopping")
@@ -99,7 +99,7 @@ func (e *Engine) within(path string) bool {
 	}
 }
 
-// copyInto copies into a directory, if there is room for all of it.
+// copyInto copies into a directory, if there is space for all of it.
 func copyInto(to vfs.FS, l *journal.Lease, p *pacer) ([]error, error) {
 	if free, err := to.Free(); err == nil && free < p.bytes {
 		return nil, fmt.Errorf("%w: %d bytes are needed, %d are free", ErrBackupSpace, p.bytes, free)

@@ -8,7 +8,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// alarms are what holds publishers back: those of the node, and a log without room for growing.
+// alarms are what holds publishers back: those of the node, and a log without space for growing.
 func (r *runner) alarms() resource.Alarms {
 	a := r.engine.resources.Alarms()
 	if _, err := r.log.Reserve(journal.Growing); err != nil {
@@ -141,19 +141,20 @@ func withoutSession(requests []request, s *Session) []request {
 	})
 }
 
-// mayWrite reports whether there is room for anything that is decided now. Without it nothing is decided that has to be
-// written: what is left of the disk is for what was decided before, and for the checkpoint that gives space back.
+// mayWrite reports whether there is space for anything that is decided now. Without it nothing is
+// decided that has to be written: what is left of the disk is for what was decided before, and for
+// the checkpoint that gives space back.
 func (r *runner) mayWrite() bool {
 	_, err := r.log.Reserve(journal.Draining)
 	return err == nil
 }
 
-// heedRoom tells the vhost whether there is room for letters to move.
-func (r *runner) heedRoom() {
+// updateSpace tells the vhost whether there is space for letters to move.
+func (r *runner) updateSpace() {
 	_, err := r.log.Reserve(journal.Moving)
 	if cramped := err != nil; cramped != r.cramped {
 		r.cramped = cramped
-		r.decide(nil, &vhost.Command{Kind: vhost.SetRoom, Room: !cramped})
+		r.decide(nil, &vhost.Command{Kind: vhost.SetSpace, Space: !cramped})
 	}
 }
 

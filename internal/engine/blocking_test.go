@@ -11,7 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// fill publishes until the disk has no room left.
+// fill publishes until the disk has no space left.
 func fill(t *testing.T, e *Engine, d *disk) {
 	t.Helper()
 	d.budget(0)

@@ -74,7 +74,7 @@ func (e *Engine) newRunner(o *opening) (r *runner, err error) {
 	}
 	r.time.atLeast(r.vhost.Logged())
 	r.begin()
-	r.heedRoom()
+	r.updateSpace()
 	r.decide(nil, &vhost.Command{Kind: vhost.Recovered})
 	return r, nil
 }

@@ -21,7 +21,7 @@ import (
 // noReserve has an engine keep nothing for a full disk.
 func noReserve(o *Options) { o.Journal = journal.Options{SegmentBytes: 64 << 10, ReserveBytes: -1} }
 
-// fillUp fills a disk, with a batch that was decided and finds no room: the log waits. It returns who has published,
+// fillUp fills a disk, with a batch that was decided and finds no space: the log waits. It returns who has published,
 // and how many messages are confirmed.
 func fillUp(t *testing.T, d *disk, e *Engine) (c *client, confirmed int) {
 	t.Helper()
@@ -51,7 +51,7 @@ func within(t *testing.T, most time.Duration, what string, fn func()) {
 	}
 }
 
-// If this fails, a broker on a full disk does not stop while its log waits for room, or loses what was safe.
+// If this fails, a broker on a full disk does not stop while its log waits for space, or loses what was safe.
 func TestCloseWhileTheLogWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
@@ -134,7 +134,7 @@ func TestCloseWithoutTimeForACheckpoint(t *testing.T) {
 	})
 }
 
-// If this fails, nobody can see how a broker stands while its log waits for room, nobody can connect, or they are not
+// If this fails, nobody can see how a broker stands while its log waits for space, nobody can connect, or they are not
 // told why nothing goes on; or a strict look shows what is not safe.
 func TestSeenWhileTheLogWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestSeenWhileTheLogWaitsForRoom(t *testing.T) {
 			t.Errorf("why: %s", why)
 		}
 		user := accounts.Command{Kind: accounts.PutUser, User: "u"}
-		if _, err := e.ChangeAccounts(t.Context(), user); !errors.Is(err, ErrNoRoom) {
+		if _, err := e.ChangeAccounts(t.Context(), user); !errors.Is(err, ErrNoSpace) {
 			t.Errorf("a change of users: %v", err)
 		}
 		late := attach(t, e, "")
@@ -170,7 +170,7 @@ func TestSeenWhileTheLogWaitsForRoom(t *testing.T) {
 		late.expect("blocked low on disk")
 
 		got := publisher.take()
-		confirmed := 0 // those of the groups for which there was room
+		confirmed := 0 // those of the groups for which there was space
 		for confirmed < len(got) && strings.HasPrefix(got[confirmed], "confirm ") {
 			confirmed++
 		}

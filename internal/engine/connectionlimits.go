@@ -10,7 +10,7 @@ import (
 )
 
 // connectionLimits counts what limits restrict: connections and their channels. Whether there is
-// room for one more is decided and noted at once, so that of two that come for the last place one is refused. What is
+// space for one more is decided and noted at once, so that of two that come for the last place one is refused. What is
 // counted is counted without a limit too: one may be set later.
 // Source: RabbitMQ vhosts#limits, access-control#user-limits.
 type connectionLimits struct {

@@ -23,13 +23,13 @@ func (o *Options) sizeJournal() {
 	o.Journal.ReserveBytes = cmp.Or(o.Journal.ReserveBytes, s.Reserve)
 }
 
-// spareRoom tells what a journal has ready beyond its reserve. While somebody works on the journal, who may wait for
+// spareBytes tells what a journal has ready beyond its reserve. While somebody works on the journal, who may wait for
 // the disk, it tells what was seen last.
-func spareRoom(j *journal.Journal, guard *tables) func() int64 {
+func spareBytes(j *journal.Journal, guard *tables) func() int64 {
 	var last atomic.Int64
 	return func() int64 {
 		if guard.TryRLock() {
-			last.Store(j.SpareRoom())
+			last.Store(j.SpareBytes())
 			guard.RUnlock()
 		}
 		return last.Load()

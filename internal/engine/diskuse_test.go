@@ -32,7 +32,7 @@ func (diskMachine) GiveBack() {}
 func (diskMachine) Aim(int64) {}
 
 // If this fails, a broker with nothing set holds publishers back for ever on a small disk, for its own files take the
-// room; or it has files as large as on a large one.
+// space; or it has files as large as on a large one.
 func TestDefaultsOnSmallDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size, body = 128 << 20, 128 << 10
@@ -71,8 +71,8 @@ func TestDefaultsOnSmallDisk(t *testing.T) {
 	})
 }
 
-// If this fails, publishers are held back though files that are ready have room for what they send, or the log does not
-// say what takes the disk and what to do.
+// If this fails, publishers are held back though files that are ready have space for what they
+// send, or the log does not say what takes the disk and what to do.
 func TestDiskAlarmSaysWhatTakesTheDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine()
@@ -82,7 +82,7 @@ func TestDiskAlarmSaysWhatTakesTheDisk(t *testing.T) {
 		for more := true; more; {
 			more = e.writer.maintenance.prepare(true)
 		}
-		spare := spareRoom(e.writer.journal, e.writer.tables)()
+		spare := spareBytes(e.writer.journal, e.writer.tables)()
 		if spare < 1<<20 {
 			t.Fatalf("only %d bytes are ready beyond the reserve", spare)
 		}

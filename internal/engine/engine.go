@@ -29,7 +29,8 @@ type Options struct {
 	StrictRights bool
 	// HotMessages is of how many messages a vhost keeps the entries in memory, about; 0: what a vhost does by itself.
 	HotMessages int
-	// SparseShare is the live share, 0 to 1, above which no segment is rewritten to give its room back; 0: SparseShare.
+	// SparseShare is the live share, 0 to 1, above which no segment is rewritten to give its space
+	// back; 0: SparseShare.
 	SparseShare float64
 	// RewriteRatio is how many bytes are rewritten at most for each that traffic appends; 0: RewriteRatio.
 	RewriteRatio float64
@@ -173,12 +174,12 @@ func Open(o Options) (*Engine, error) {
 	e.mu.runners, e.mu.faults, e.mu.openings = map[string]*runner{}, map[string]*amqp.Error{}, map[string]*opening{}
 	e.damage.stops = map[string]Stops{}
 	e.resources = resource.NewMonitor(resource.Options{
-		Node: o.Node, Machine: o.Machine, Limits: limits, Log: o.Log, Changed: e.kickAll, Spare: spareRoom(j, guard),
+		Node: o.Node, Machine: o.Machine, Limits: limits, Log: o.Log, Changed: e.kickAll, Spare: spareBytes(j, guard),
 		Detail: func() []any { return e.diskUse().shown() },
 	})
 	e.uncommitted.most = o.Uncommitted.Or(e.Resources())
 	e.clocks = newClockMonitor(e)
-	e.writer = newLogWriter(j, guard, &o, e.checkpointSoon, e.roomChanged, e.end)
+	e.writer = newLogWriter(j, guard, &o, e.checkpointSoon, e.spaceChanged, e.end)
 	e.compactor = newCompactor(e)
 	e.storing.Store(true) // a checkpoint takes all that there is: none before all is open
 	e.writer.makeReserve()
@@ -333,7 +334,7 @@ func (e *Engine) end(err error) {
 // closeGrace is how long closing may go on when its time is over: what it does then is small.
 const closeGrace = 2 * time.Second
 
-// EndWaiting has nothing wait for room on the disk any more: who is about to close the engine calls it before
+// EndWaiting has nothing wait for space on the disk any more: who is about to close the engine calls it before
 // connections are closed, for these wait with the log. What cannot be written now was not confirmed, and is lost.
 func (e *Engine) EndWaiting() { e.writer.endWaiting() }
 
@@ -437,13 +438,13 @@ func (e *Engine) checkpointAll(runners map[string]*runner) error {
 	return err
 }
 
-// roomChanged is told by the log writer for what there is room.
-func (e *Engine) roomChanged(use journal.Use) {
+// spaceChanged is told by the log writer for what there is space.
+func (e *Engine) spaceChanged(use journal.Use) {
 	e.resources.SetJournalFull(use != journal.Growing)
 	e.kickAll()
 }
 
-// Waiting tells since when nothing can be written for want of room; nil if that is not so.
+// Waiting tells since when nothing can be written for lack of space; nil if that is not so.
 func (e *Engine) Waiting() *Waiting { return e.writer.waiting.Load() }
 
 // checkpointSoon is told by the log writer that the journal has grown. It reports whether a checkpoint was begun.

@@ -403,7 +403,7 @@ func TestFailedSync(t *testing.T) {
 }
 
 // TestNoSpace says that a full disk stops those who would empty it, or lets publishers go on; or that nothing
-// goes on when there is room again.
+// goes on when there is space again.
 func TestNoSpace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()

@@ -102,14 +102,15 @@ func TestRejectsOnAFullDisk(t *testing.T) {
 				d.kill(e)
 				e = start(t, d, smallDisk)
 			}
-			for range 20 { // what could not move dies when there is room: what has moved makes some
+			for range 20 { // what could not move dies when there is space: what has moved makes some
 				settleAll(t, e, "dead", acks)
 				if settleAll(t, e, "work", acks) == 0 && e.Alarms() == 0 {
 					break
 				}
 			}
 			if e.Alarms() != 0 || e.Waiting() != nil {
-				t.Fatalf("all was taken from a full disk, and publishers wait: %v, %+v, %v", e.Alarms(), e.writer.journal.Stats(), e.writer.roomFor())
+				t.Fatalf("all was taken from a full disk, and publishers wait: %v, %+v, %v", e.Alarms(),
+					e.writer.journal.Stats(), e.writer.spaceFor())
 			}
 			if s := e.Storage(t.Context()); s.VHosts[0].PutOff != 0 {
 				t.Errorf("there is room, and %d messages are said to wait for it", s.VHosts[0].PutOff)
@@ -123,7 +124,7 @@ func TestRejectsOnAFullDisk(t *testing.T) {
 }
 
 // TestMuchAtOnceOnAFullDisk says that the log needs a file larger than usual for what came at once, and waits for ever
-// on a disk that has room for no other file, with the reserve untouched.
+// on a disk that has space for no other file, with the reserve untouched.
 func TestMuchAtOnceOnAFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
@@ -150,7 +151,8 @@ func TestMuchAtOnceOnAFullDisk(t *testing.T) {
 	})
 }
 
-// TestALargeMessageOnAFullDisk says that a message for which the disk has no room, as large as it is, stops all others.
+// TestALargeMessageOnAFullDisk says that a message for which the disk has no space, as large as it
+// is, stops all others.
 func TestALargeMessageOnAFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()

@@ -19,7 +19,7 @@ type Log interface {
 	// in order. Data is lent for the call. Afterwards everything restored is safe.
 	Restore(checkpoint func(at storage.Index, state []byte) error, batch func(storage.Index, []byte) error) error
 	// Reserve comes before the machine decides: the index that the next Append will give. ErrNotLeader and a
-	// log without room for that use are told here, when nothing has happened yet.
+	// log without space for that use are told here, when nothing has happened yet.
 	Reserve(use journal.Use) (storage.Index, error)
 	// Append gives a batch away, with nothing appended since Reserve: its place is fixed on return. Then the
 	// listener hears that it became safe, or was lost. Urgent: somebody waits. It waits while too much is
@@ -92,10 +92,10 @@ func (l *diskLog) AppendPages(batch []byte) storage.Index {
 	return i
 }
 
-// Reserve implements Log. Room is kept by the log writer ahead of need; it says here when what is left is for other
+// Reserve implements Log. Space is kept by the log writer ahead of need; it says here when what is left is for other
 // uses.
 func (l *diskLog) Reserve(use journal.Use) (storage.Index, error) {
-	if use < l.writer.roomFor() {
+	if use < l.writer.spaceFor() {
 		return 0, journal.ErrNoSpace
 	}
 	return l.next, nil

@@ -104,7 +104,7 @@ func (t *throttle) attempt(user string, from netip.Addr) attempt {
 	return attempt{maphash.String(t.seed, address+" "+user), maphash.String(t.seed, address)}
 }
 
-// mayTry reports whether there is room for one more failure.
+// mayTry reports whether there is space for one more failure.
 func (t *throttle) mayTry(a attempt, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -23,12 +23,12 @@ const (
 	pendingShare, pendingBytesLeast = 8, 32 << 10
 	// noSpaceRetry is how often a full disk is asked again.
 	noSpaceRetry = time.Second
-	// largeRetries is how often room is looked for that only a large batch needs.
+	// largeRetries is how often space is looked for that only a large batch needs.
 	largeRetries = 3
 )
 
 // logWriter writes what runners append to the journal, many batches at a time, and syncs it. It waits for nothing but
-// the disk: maintenance makes room, and only if that has fallen behind the log writer makes room itself.
+// the disk: maintenance makes space, and only if that has fallen behind the log writer makes space itself.
 type logWriter struct {
 	journal     *journal.Journal
 	tables      *tables
@@ -50,11 +50,11 @@ type logWriter struct {
 		grown     int64                           // bytes written since checkpoints were asked for,
 		asked     time.Time                       // then
 	}
-	room    sync.Cond     // on mu: bytes went down, or nobody may wait for that any more
+	changed sync.Cond     // on mu: bytes went down, or nobody may wait for that any more
 	full    atomic.Bool   // no file could be made when it was tried last
-	use     atomic.Uint32 // journal.Use: the first for which there is room
+	use     atomic.Uint32 // journal.Use: the first for which there is space
 	waiting atomic.Pointer[Waiting]
-	ending  atomic.Bool // the engine is being closed: nothing waits for room any more
+	ending  atomic.Bool // the engine is being closed: nothing waits for space any more
 	busy    atomic.Bool // there is traffic at this moment
 
 	resting   atomic.Bool                   // there was none between the last two checks of the compactor
@@ -72,7 +72,7 @@ type logWriter struct {
 
 	interval     time.Duration         // of vhost.SyncInterval
 	onCheckpoint func() bool           // the journal has grown by checkpointBytes; must not block; false: not now
-	onSpace      func(use journal.Use) // there is room for that, and no longer or again for what comes before it
+	onSpace      func(use journal.Use) // there is space for that, and no longer or again for what comes before it
 	onFailed     func(error)           // the journal cannot go on; must not block
 
 	// The goroutine's own.
@@ -112,7 +112,7 @@ func newLogWriter(j *journal.Journal, t *tables, o *Options, onCheckpoint func()
 	}
 	s.maintenance = newMaintenance(s, o.Log)
 	s.mu.listeners, s.mu.written = map[storage.LogID]listening{}, map[storage.LogID]storage.Index{}
-	s.room.L = &s.mu.Mutex
+	s.changed.L = &s.mu.Mutex
 	return s
 }
 
@@ -143,11 +143,11 @@ func (w *logWriter) setSync(log storage.LogID, sync vhost.Sync) {
 }
 
 // append takes a batch; its data is the log writer's to read for good. It waits while too much is pending, but not for
-// room on the disk: runners decide nothing then that has to be written.
+// space on the disk: runners decide nothing then that has to be written.
 func (w *logWriter) append(b journal.Batch, urgent bool) {
 	w.mu.Lock()
 	for w.mu.bytes > w.pendingMax && !w.mu.closing && !w.mu.working && w.waiting.Load() == nil {
-		w.room.Wait()
+		w.changed.Wait()
 	}
 	w.mu.batches = append(w.mu.batches, appended{b, urgent})
 	w.mu.bytes += len(b.Data)
@@ -194,7 +194,7 @@ func (w *logWriter) close() error {
 	w.maintenance.close()
 	w.mu.Lock()
 	w.mu.closing = true
-	w.room.Broadcast()
+	w.changed.Broadcast()
 	w.mu.Unlock()
 	w.kick()
 	<-w.done
@@ -287,14 +287,14 @@ func (w *logWriter) take() (batches []appended, jobs []func(*logWriter), forced,
 	defer w.mu.Unlock()
 	batches, jobs, forced, closing = w.mu.batches, w.mu.jobs, w.mu.forced, w.mu.closing
 	w.mu.batches, w.mu.jobs, w.mu.forced, w.mu.bytes = nil, nil, false, 0
-	w.room.Broadcast()
+	w.changed.Broadcast()
 	return batches, jobs, forced, closing
 }
 
 // write appends batches to the journal as one group, and reports whether somebody waits for one of them to be synced.
-// On a disk that has no room left at all it waits: nothing is confirmed meanwhile, and nothing is lost. It waits no
+// On a disk that has no space left at all it waits: nothing is confirmed meanwhile, and nothing is lost. It waits no
 // longer than until the log writer is closed: what is not written then was not confirmed. A group that needs a file
-// larger than usual is divided where the disk has no room for that. Nor is long waited for a file that a single batch
+// larger than usual is divided where the disk has no space for that. Nor is long waited for a file that a single batch
 // needs: others can go on.
 func (w *logWriter) write(batches []appended) (urgent bool) {
 	defer w.setWaiting(nil)
@@ -314,12 +314,12 @@ func (w *logWriter) write(batches []appended) (urgent bool) {
 				urgent = w.write(batches[:n/2])
 				return w.write(batches[n/2:]) || urgent
 			}
-			w.noRoomFor(journal.Committed)
+			w.setSpaceFor(journal.Committed)
 			if full++; full > largeRetries && len(g.batches) == 1 && g.bytes > w.groupMost {
 				w.fail(fmt.Errorf("not enough disk space for a message of %d bytes: %w", g.bytes, err), &g)
 				return false
 			}
-			if w.setWaiting(err); !w.waitForRoom() {
+			if w.setWaiting(err); !w.waitForSpace() {
 				w.fail(fmt.Errorf("the broker stops while the disk is full: %w", err), &g)
 				return false
 			}
@@ -368,7 +368,7 @@ func (w *logWriter) keepReserve() {
 	w.tables.RLock()
 	lacks, use := w.journal.LacksReserve(), journal.Growing
 	if lacks {
-		use = w.journal.Room()
+		use = w.journal.SpaceFor()
 	}
 	w.tables.RUnlock()
 	if !lacks {
@@ -389,7 +389,7 @@ func (w *logWriter) keepReserve() {
 	}
 }
 
-// put writes a group. If maintenance has fallen behind, room is made first.
+// put writes a group. If maintenance has fallen behind, space is made first.
 func (w *logWriter) put(g *group) error {
 	w.keepReserve()
 	write := func() error {
@@ -429,7 +429,7 @@ func (w *logWriter) note(g *group) (urgent bool) {
 	w.tables.RLock()
 	unprepared := w.journal.Unprepared()
 	w.tables.RUnlock()
-	w.lookForRoom()
+	w.checkSpace()
 	if unprepared {
 		w.maintenance.kick()
 	}
@@ -454,7 +454,7 @@ func (w *logWriter) tell(log storage.LogID, i storage.Index) {
 }
 
 // grow counts what was written, and asks for checkpoints when it is much, or when the disk is full: what was
-// drained since the last one may give room.
+// drained since the last one may give space.
 func (w *logWriter) grow(bytes int) {
 	w.appended.Add(int64(bytes))
 	w.mu.Lock()

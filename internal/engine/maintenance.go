@@ -28,7 +28,7 @@ type maintenance struct {
 	}
 
 	// The goroutine's own.
-	refused time.Time // when the disk had no room for another file
+	refused time.Time // when the disk had no space for another file
 }
 
 func newMaintenance(s *logWriter, l *slog.Logger) *maintenance {
@@ -100,7 +100,7 @@ func (m *maintenance) take() (job func(), closing bool) {
 	return job, m.mu.closing
 }
 
-// mayMake reports whether files may be made now: a disk that had no room is not asked again at once.
+// mayMake reports whether files may be made now: a disk that had no space is not asked again at once.
 func (m *maintenance) mayMake() bool {
 	return !m.writer.full.Load() || time.Since(m.refused) >= noSpaceRetry
 }
@@ -119,9 +119,9 @@ func (m *maintenance) prepare(make bool) (more bool) {
 		m.slog.Error("cannot prepare a segment", "error", err)
 	case !more && make:
 		m.writer.full.Store(false)
-		m.writer.noRoomFor(journal.Growing)
+		m.writer.setSpaceFor(journal.Growing)
 	default:
-		m.writer.lookForRoom()
+		m.writer.checkSpace()
 	}
 	return more
 }

@@ -90,7 +90,7 @@ func TestHousekeepingHoldsUpNobody(t *testing.T) {
 		for i := range 15 { // more than what a segment of 1 MiB takes
 			c.post(publish("work", body))
 			want = append(want, fmt.Sprint("confirm ", 2+i))
-			synctest.Wait() // each in a batch of its own: one of all would need more room than is ready
+			synctest.Wait() // each in a batch of its own: one of all would need more space than is ready
 		}
 		c.expect(want...)
 		if e.writer.journal.Stats().Segments == segments {
@@ -130,7 +130,7 @@ func TestTheScribeMakesRoomItself(t *testing.T) {
 			c.post(publish("work", body))
 			want = append(want, fmt.Sprint("confirm ", 1+i))
 			if i < 3 {
-				synctest.Wait() // not all in one batch, which would need more room than is ready
+				synctest.Wait() // not all in one batch, which would need more space than is ready
 			}
 		}
 		if got := c.take(); len(got) == 0 || len(got) == len(want) {

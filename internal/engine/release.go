@@ -121,7 +121,7 @@ func (r *runner) releaseHeld() {
 }
 
 // answer ends a look when all that it may have seen is safe. A glance does not wait for that while the log waits for
-// room.
+// space.
 func (r *runner) answer(p *request) {
 	if r.appended <= r.safe || p.glance && r.engine.Waiting() != nil {
 		p.done <- nil

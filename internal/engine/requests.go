@@ -11,7 +11,7 @@ type request struct {
 	session *Session
 	batch   *Batch
 	look    func(*vhost.VHost)
-	glance  bool // the look need not wait with the log for room on the disk
+	glance  bool // the look need not wait with the log for space on the disk
 	done    chan error
 	next    int // of the batch's commands
 }
@@ -146,7 +146,7 @@ func (r *runner) isBusy(s *Session) bool {
 }
 
 // stepCommands goes on with a batch and reports whether that is the end of it. A get waits, and what comes behind it,
-// until the session's window has room: a few octets can ask for megabytes, over and over. Everything waits for a
+// until the session's window has space: a few octets can ask for megabytes, over and over. Everything waits for a
 // command of the same session that is done in portions, and for the session's next turn if it has used up its share.
 func (r *runner) stepCommands(p *request) bool {
 	ends := p.ends()
@@ -171,7 +171,7 @@ func (r *runner) stepCommands(p *request) bool {
 	return true
 }
 
-// mustHaveWindow reports whether a command waits until the session's window has room.
+// mustHaveWindow reports whether a command waits until the session's window has space.
 func (r *runner) mustHaveWindow(s *Session, c *vhost.Command) bool {
 	return c.Kind == vhost.Get && !c.Definition.IfFits && !r.vhost.WindowOpen(s.conn)
 }

@@ -23,7 +23,7 @@ const (
 	markPortion = 256
 )
 
-// rewrite gives back the room of sparse segments, the sparsest first, until none is worth it or more answers false:
+// rewrite gives back the space of sparse segments, the sparsest first, until none is worth it or more answers false:
 // what is live in them is found by their vhosts, copied beside the traffic, and put in their place. Source: ours,
 // decision 10.
 func (e *Engine) rewrite(more func() bool) error {

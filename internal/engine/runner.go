@@ -75,7 +75,7 @@ type runner struct {
 	looks        []look     // answers that wait
 	parked       []request  // publishes that wait for the end of alarms, and what comes behind them
 	stalled      []request  // what waits until anything can be written
-	cramped      bool       // the vhost knows that there is no room for letters to move
+	cramped      bool       // the vhost knows that there is no space for letters to move
 	busy         []*Session // that wait for a command of theirs which ticks go on with
 	rota         rota
 	blocked      int                             // sessions that were told so
@@ -136,7 +136,7 @@ func (r *runner) pending() bool {
 }
 
 // becameSafe implements Listener. On the log writer's goroutine effects are let go, but nothing is stepped: a step
-// may wait for room in the log, which nobody but the log writer makes.
+// may wait for space in the log, which nobody but the log writer makes.
 func (r *runner) becameSafe(i storage.Index) {
 	r.safeTo.Store(uint64(i))
 	if r.failure.Load() == nil && r.turn.try() {
@@ -218,7 +218,7 @@ func (r *runner) untilDue() time.Duration {
 	now, _, _ := r.time.read()
 	r.timerAt = now + deadline.Instant(long/time.Millisecond)
 	at, ok := r.vhost.Due()
-	if !ok || !r.mayWrite() { // who makes room wakes it
+	if !ok || !r.mayWrite() { // who makes space wakes it
 		return long
 	}
 	r.timerAt = min(at, r.timerAt)
@@ -262,7 +262,7 @@ func (r *runner) step(inbox []request) (ticked bool) {
 		inbox = append(parked, inbox...)
 	}
 	r.begin()
-	r.heedRoom()
+	r.updateSpace()
 	r.withdraw()
 	r.rota.begin(inbox)
 	for i := range inbox {

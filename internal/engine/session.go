@@ -29,22 +29,23 @@ type Session struct {
 	counted atomic.Bool // in connectionLimits
 
 	// The runner's owner's.
-	touched    bool // has effects to flush
-	closed     bool
-	rights     *authz.Rights // by the view of version rightsOf
-	rightsOf   uint64
-	published  bool                         // has published
-	blocked    bool                         // was told that publishing has to wait
-	parked     int                          // requests of this session that wait for the end of alarms
-	stalled    int                          // requests that wait until anything can be written
-	channels   map[vhost.ChannelID]struct{} // that have outboxes
-	busy       bool                         // is resumed when its command is done that ticks go on with
-	waiting    []request                    // for that, for its turn, or until the window has room: the first from its next command on
-	account    *account                     // of its user: see rota
-	queued     bool                         // waits for its turn
-	pass       uint64                       // of its user's sessions, in which spent was reckoned,
-	spent      int                          // the work that it has made and not yet made up for
-	endsWithin int                          // work after which it ends, whatever waits; 0: it does not end yet
+	touched   bool // has effects to flush
+	closed    bool
+	rights    *authz.Rights // by the view of version rightsOf
+	rightsOf  uint64
+	published bool                         // has published
+	blocked   bool                         // was told that publishing has to wait
+	parked    int                          // requests of this session that wait for the end of alarms
+	stalled   int                          // requests that wait until anything can be written
+	channels  map[vhost.ChannelID]struct{} // that have outboxes
+	busy      bool                         // is resumed when its command is done that ticks go on with
+	// for that, for its turn, or until the window has space: the first from its next command on
+	waiting    []request
+	account    *account // of its user: see rota
+	queued     bool     // waits for its turn
+	pass       uint64   // of its user's sessions, in which spent was reckoned,
+	spent      int      // the work that it has made and not yet made up for
+	endsWithin int      // work after which it ends, whatever waits; 0: it does not end yet
 
 	behind atomic.Int32 // commands that wait for its turn
 }
@@ -139,7 +140,7 @@ func (s *Session) discount() {
 	}
 }
 
-// openChannel makes room for a channel's effects, or refuses it: then the connection ends.
+// openChannel makes space for a channel's effects, or refuses it: then the connection ends.
 func (r *runner) openChannel(s *Session, c *vhost.Command) (ok bool) {
 	r.outboxes[c.Channel] = &outbox{session: s, channel: c.Channel}
 	if s.counted.Load() {
@@ -215,7 +216,7 @@ func (e *Engine) WhyLate(vhost string) string {
 	switch w := e.Waiting(); {
 	case w != nil:
 		return fmt.Sprintf("vhost '%s' waits for disk space since %s (%v): %s", vhost, w.Since.UTC().Format(time.RFC3339), w.Err, e.diskAdvice())
-	case e.writer.roomFor() > journal.Draining:
+	case e.writer.spaceFor() > journal.Draining:
 		return fmt.Sprintf("vhost '%s' waits for disk space: %s", vhost, e.diskAdvice())
 	case e.LowOnDisk():
 		return fmt.Sprintf("vhost '%s' did not respond in time, the disk alarm is set: %s", vhost, e.diskAdvice())
@@ -235,7 +236,7 @@ func (e *Engine) mostBehind(vhost string) *Session {
 	return r.rota.behind.Load()
 }
 
-// diskAdvice says what to do about a disk without room.
+// diskAdvice says what to do about a disk without space.
 func (e *Engine) diskAdvice() string {
 	use := e.diskUse()
 	return cmp.Or(use.Advice(), "free some disk space")
@@ -360,7 +361,7 @@ func (e *Engine) Query(ctx context.Context, vhostName string, fn func(vhost.Read
 	return e.look(ctx, vhostName, false, func(v *vhost.VHost) { fn(v.Reader()) })
 }
 
-// QueryUnsafe is Query for what only shows how things stand: while the log waits for room on the disk it does not wait
+// QueryUnsafe is Query for what only shows how things stand: while the log waits for space on the disk it does not wait
 // with it, and may show what is not safe yet.
 func (e *Engine) QueryUnsafe(ctx context.Context, vhostName string, fn func(vhost.Reader)) error {
 	return e.look(ctx, vhostName, true, func(v *vhost.VHost) { fn(v.Reader()) })

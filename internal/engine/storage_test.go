@@ -188,7 +188,7 @@ func TestSpill(t *testing.T) {
 	})
 }
 
-// TestSpillIsFull says that transient messages are lost when there is no room to spill them to.
+// TestSpillIsFull says that transient messages are lost when there is no space to spill them to.
 func TestSpillIsFull(t *testing.T) {
 	t.Parallel()
 	m := vfs.NewMem(1)

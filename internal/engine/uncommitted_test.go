@@ -10,7 +10,7 @@ import (
 )
 
 // TestUncommittedTransactionsAreBounded says that transactions that nobody commits hold any amount of memory; that what
-// was committed, rolled back or dropped counts on; or that one user's take the room of all others.
+// was committed, rolled back or dropped counts on; or that one user's take the space of all others.
 func TestUncommittedTransactionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, newDisk(), func(o *Options) { o.Uncommitted = Budget{Node: 10 << 20, User: 6 << 20, Connection: 4 << 20} })

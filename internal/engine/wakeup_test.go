@@ -60,7 +60,7 @@ func TestLazySync(t *testing.T) {
 	})
 }
 
-// TestSafeDoesNotStep says that the goroutine that writes the log steps a vhost: then it can wait for room in
+// TestSafeDoesNotStep says that the goroutine that writes the log steps a vhost: then it can wait for space in
 // the log, which only it makes, for ever.
 func TestSafeDoesNotStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -83,8 +83,8 @@ func (a *account) empty() bool { return a.ranks == [slots]int{} }
 
 // header takes what a header tells.
 func (a *account) header(name []byte, v value) {
-	var room [64]byte
-	name = squeezed(room[:0], name)
+	var buf [64]byte
+	name = squeezed(buf[:0], name)
 	switch v.kind {
 	case amqp.KindString, amqp.KindBinary:
 		if bytes.HasSuffix(name, stamp) {
@@ -102,7 +102,7 @@ func (a *account) header(name []byte, v value) {
 				return
 			}
 			if in.kind == amqp.KindString || in.kind == amqp.KindBinary {
-				a.put(squeezed(room[:0], n), in.data, &inner)
+				a.put(squeezed(buf[:0], n), in.data, &inner)
 			}
 			rest = after
 		}
@@ -146,9 +146,9 @@ func (a *account) json(text []byte, known *[slots][]string, deep bool) {
 }
 
 func (a *account) object(w *walker, known *[slots][]string, deep bool) {
-	var room [64]byte
+	var buf [64]byte
 	w.members(func(quoted []byte) bool {
-		name := squeezed(room[:0], quoted)
+		name := squeezed(buf[:0], quoted)
 		switch w.peek() {
 		case '"':
 			if s := w.take(); !w.failed {

@@ -58,12 +58,12 @@ func TellsOfFailure(headers []byte) (tells bool, died []string) {
 		if !ok {
 			break
 		}
-		var room [64]byte
+		var buf [64]byte
 		switch {
 		case string(name) == deathsHeader:
 			died = queuesOfDeaths(v)
 		case len(name) >= len("capexception"):
-			tells = tells || failed(squeezed(room[:0], name))
+			tells = tells || failed(squeezed(buf[:0], name))
 		}
 		rest = after
 	}
@@ -103,8 +103,8 @@ func (f *Failure) read(fields []byte) (died int64, ok bool) {
 			history = v
 			continue
 		}
-		var room [64]byte
-		name = squeezed(room[:0], name)
+		var buf [64]byte
+		name = squeezed(buf[:0], name)
 		ok = ok || failed(name)
 		if n, is := v.real(); is && string(name) == "xredrivecount" {
 			f.Redrives = n.n

@@ -181,10 +181,10 @@ func (t *term) matchText(m *Message) bool {
 		}
 		return false
 	}
-	var room [normalMax]byte
-	e := appendException(room[:0], m.Properties, m.Body)
+	var buf [normalMax]byte
+	e := appendException(buf[:0], m.Properties, m.Body)
 	if t.field.Name == "fingerprint" && len(e) > 0 {
-		e = appendFingerprint(room[:0], e)
+		e = appendFingerprint(buf[:0], e)
 	}
 	return t.bytes(e)
 }

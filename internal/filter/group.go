@@ -55,8 +55,8 @@ func (g Grouping) Key(m *Message) (value string, ok bool) {
 			s := told(m, g.name)
 			return s, s != ""
 		}
-		var room [64]byte
-		return shortened(v.text(room[:0])), true
+		var buf [64]byte
+		return shortened(v.text(buf[:0])), true
 	case f.text != nil:
 		s := f.text(m)
 		// The nameless exchange and the empty routing key are values like any other.
@@ -65,10 +65,10 @@ func (g Grouping) Key(m *Message) (value string, ok bool) {
 		v := property(m.Properties, f.flag)
 		return string(v), len(v) > 0
 	}
-	var room [normalMax]byte
-	e := appendException(room[:0], m.Properties, m.Body)
+	var buf [normalMax]byte
+	e := appendException(buf[:0], m.Properties, m.Body)
 	if len(e) > 0 && g.by == "fingerprint" {
-		e = appendFingerprint(room[:0], e)
+		e = appendFingerprint(buf[:0], e)
 	}
 	return string(e), len(e) > 0
 }

@@ -66,8 +66,8 @@ func (t *term) matchHeader(m *Message) bool {
 	if len(t.patterns) == 0 {
 		return false
 	}
-	var room [64]byte
-	return t.bytes(v.text(room[:0]))
+	var buf [64]byte
+	return t.bytes(v.text(buf[:0]))
 }
 
 func (t *term) inBounds(r real) bool {

@@ -182,15 +182,15 @@ func (v value) real() (real, bool) {
 	return real{}, false
 }
 
-// text returns the value as text: lent, in room if that is large enough, or of tables and arrays as JSON.
-func (v value) text(room []byte) []byte {
+// text returns the value as text: lent, in buf if that is large enough, or of tables and arrays as JSON.
+func (v value) text(buf []byte) []byte {
 	switch v.kind {
 	case amqp.KindString, amqp.KindBinary:
 		return v.data
 	case amqp.KindTable, amqp.KindArray:
 		return v.appendNested(nil, 0)
 	}
-	return v.appendScalar(room)
+	return v.appendScalar(buf)
 }
 
 // appendScalar writes what is neither a string nor made of values. Void is nothing.
@@ -267,8 +267,8 @@ func appendDecimal(b, data []byte) []byte {
 	if n < 0 {
 		b, n = append(b, '-'), -n
 	}
-	var room [24]byte
-	digits := strconv.AppendInt(room[:0], n, 10)
+	var buf [24]byte
+	digits := strconv.AppendInt(buf[:0], n, 10)
 	if scale == 0 {
 		return append(b, digits...)
 	}

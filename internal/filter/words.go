@@ -50,7 +50,7 @@ type textReader struct {
 	properties propertyReader
 	inner      [nestingMax]nest // the tables and arrays that it is in
 	depth      int
-	room       [64]byte
+	buf        [64]byte
 }
 
 // A nest is what is left of a table or an array.
@@ -91,7 +91,7 @@ func (r *textReader) next() (text []byte, ok bool) {
 		case v.kind == amqp.KindTable || v.kind == amqp.KindArray:
 			r.enter(v)
 		default:
-			return v.text(r.room[:0]), true
+			return v.text(r.buf[:0]), true
 		}
 	}
 }
@@ -120,7 +120,7 @@ func likeJSON(text []byte) bool {
 type wordReader struct {
 	rest []byte
 	json bool
-	room [WordMax]byte
+	buf  [WordMax]byte
 }
 
 // next returns the next word, which is lent until the call after; ok is false at the end.
@@ -133,12 +133,12 @@ func (r *wordReader) next() (word []byte, ok bool) {
 			r.rest = r.rest[1:]
 			if !isAlnum(c) {
 				if n > 0 {
-					return r.room[:n], true
+					return r.buf[:n], true
 				}
 				continue
 			}
 			if full = full || n == WordMax; !full {
-				r.room[n] = lower(c)
+				r.buf[n] = lower(c)
 				n++
 			}
 			continue
@@ -147,25 +147,25 @@ func (r *wordReader) next() (word []byte, ok bool) {
 		switch {
 		case !unicode.In(ch, unicode.L, unicode.M, unicode.N):
 			if r.rest = r.rest[size:]; n > 0 {
-				return r.room[:n], true
+				return r.buf[:n], true
 			}
 		case alone(ch):
 			if n == 0 {
 				r.rest = r.rest[size:]
-				n = utf8.EncodeRune(r.room[:], ch)
+				n = utf8.EncodeRune(r.buf[:], ch)
 			}
-			return r.room[:n], true
+			return r.buf[:n], true
 		default:
 			r.rest = r.rest[size:]
 			if low := unicode.ToLower(ch); low >= utf8.RuneSelf { // so that ASCII stands for nothing but itself
 				ch = low
 			}
 			if full = full || n+utf8.RuneLen(ch) > WordMax; !full {
-				n += utf8.EncodeRune(r.room[n:], ch)
+				n += utf8.EncodeRune(r.buf[n:], ch)
 			}
 		}
 	}
-	return r.room[:n], n > 0
+	return r.buf[:n], n > 0
 }
 
 // character is what stands at the start of rest, decoded; it is not taken.

@@ -18,33 +18,33 @@ type allowance struct {
 }
 
 const (
-	manifestRoom   = "manifest.room"
-	checkpointRoom = "checkpoint.room"
-	allowanceBytes = 16 << 10 // beyond what there is now
+	manifestAllowance   = "manifest.room"
+	checkpointAllowance = "checkpoint.room"
+	allowanceBytes      = 16 << 10 // beyond what there is now
 )
 
 // lacksAllowance reports whether the next manifest, or the next checkpoint, may need more than its allowance.
 func (j *Journal) lacksAllowance() bool {
-	return j.manifestRoom.size < j.manifestBytes+manifestSegment ||
-		j.checkpointRoom.size < segment.RoundUp(j.largestCheckpoint, vfs.BlockBytes)
+	return j.manifestAllowance.size < j.manifestBytes+manifestSegment ||
+		j.checkpointAllowance.size < segment.RoundUp(j.largestCheckpoint, vfs.BlockBytes)
 }
 
-// lacksRoom tells which allowance is missing, or too small, and what size it should have; nil: none.
-func (j *Journal) lacksRoom() (a *allowance, size int64) {
+// missingAllowance tells which allowance is missing, or too small, and what size it should have; nil: none.
+func (j *Journal) missingAllowance() (a *allowance, size int64) {
 	largest := j.largestCheckpoint
 	switch {
-	case j.o.ReserveBytes < 0 || j.roomRefused:
-	case j.manifestRoom.size < j.manifestBytes+vfs.BlockBytes:
-		return &j.manifestRoom, segment.RoundUp(2*j.manifestBytes+allowanceBytes, vfs.BlockBytes)
-	case j.checkpointRoom.size < largest+max(largest/4, vfs.BlockBytes):
-		return &j.checkpointRoom, segment.RoundUp(2*largest+allowanceBytes, vfs.BlockBytes)
+	case j.o.ReserveBytes < 0 || j.allowanceRefused:
+	case j.manifestAllowance.size < j.manifestBytes+vfs.BlockBytes:
+		return &j.manifestAllowance, segment.RoundUp(2*j.manifestBytes+allowanceBytes, vfs.BlockBytes)
+	case j.checkpointAllowance.size < largest+max(largest/4, vfs.BlockBytes):
+		return &j.checkpointAllowance, segment.RoundUp(2*largest+allowanceBytes, vfs.BlockBytes)
 	}
 	return nil, 0
 }
 
-// makeRoomAhead makes an allowance as large as it should be. What there is of it stays if there is no room for more.
-func (j *Journal) makeRoomAhead() error {
-	a, size := j.lacksRoom()
+// makeAllowances makes an allowance as large as it should be. What there is of it stays if there is no space for more.
+func (j *Journal) makeAllowances() error {
+	a, size := j.missingAllowance()
 	err := j.onDisk(func() error {
 		f, err := j.fs.Create(j.path(a.name))
 		if errors.Is(err, vfs.ErrExist) {
@@ -56,7 +56,7 @@ func (j *Journal) makeRoomAhead() error {
 		return j.allocate(f, size)
 	})
 	if err != nil {
-		j.roomRefused = true // until something is given back
+		j.allowanceRefused = true // until something is given back
 		return noSpace(err)
 	}
 	a.size = size
@@ -65,7 +65,7 @@ func (j *Journal) makeRoomAhead() error {
 
 // findAllowances notes those that an earlier run has left.
 func (j *Journal) findAllowances(names []string) error {
-	for _, a := range []*allowance{&j.manifestRoom, &j.checkpointRoom} {
+	for _, a := range []*allowance{&j.manifestAllowance, &j.checkpointAllowance} {
 		if !slices.Contains(names, a.name) {
 			continue
 		}
@@ -84,10 +84,10 @@ func (j *Journal) findAllowances(names []string) error {
 
 // keepStray makes an allowance that is missing of a file that a crash has left of it.
 func (j *Journal) keepStray(name string) (kept bool, err error) {
-	a := &j.checkpointRoom
+	a := &j.checkpointAllowance
 	switch {
 	case name == manifestTemp:
-		a = &j.manifestRoom
+		a = &j.manifestAllowance
 	case !strings.HasSuffix(name, ".checkpoint"):
 		return false, nil
 	}
@@ -100,10 +100,12 @@ func (j *Journal) keepStray(name string) (kept bool, err error) {
 	return true, j.findAllowances([]string{a.name})
 }
 
-// withRoom writes a small file that must be written for anything to be given back. Where the disk has no room for it,
-// it takes the place of its allowance, or else of a spare segment, down to least spares: the file itself, for of room
-// that is given up other processes may be quicker to make use. took tells that it did.
-func (j *Journal) withRoom(name string, a *allowance, least int, write func(name string, room int64) error) (took bool, err error) {
+// writeWithAllowance writes a small file that must be written for anything to be given back. Where
+// the disk has no space for it, it takes the place of its allowance, or else of a spare segment,
+// down to least spares: the file itself, for of space that is given up other processes may be
+// quicker to make use. took tells that it did.
+func (j *Journal) writeWithAllowance(name string, a *allowance, least int,
+	write func(name string, space int64) error) (took bool, err error) {
 	err = write(name, 0)
 	allowed := int64(0)
 	if errors.Is(err, vfs.ErrNoSpace) && a.size > 0 {
@@ -144,11 +146,11 @@ func (j *Journal) inPlaceOf(sp spare, name string) error {
 	return j.fs.SyncDir(j.o.Dir)
 }
 
-// keepRoom makes the allowance for the next checkpoint of one that no manifest names any more, or none yet, if there is
-// no allowance, or a smaller one: that goes. What was written in the place of a spare must not be given up for less: on
-// a full disk the next one would take a spare again.
-func (j *Journal) keepRoom(old checkpoint) {
-	a, size := &j.checkpointRoom, segment.RoundUp(old.size, vfs.BlockBytes)
+// keepAllowance makes the allowance for the next checkpoint of one that no manifest names any more,
+// or none yet, if there is no allowance, or a smaller one: that goes. What was written in the place
+// of a spare must not be given up for less: on a full disk the next one would take a spare again.
+func (j *Journal) keepAllowance(old checkpoint) {
+	a, size := &j.checkpointAllowance, segment.RoundUp(old.size, vfs.BlockBytes)
 	if a.size < size && j.o.ReserveBytes >= 0 && !j.isLeased(old.name()) &&
 		j.onDisk(func() error { return j.fs.Rename(j.path(old.name()), j.path(a.name)) }) == nil {
 		a.size = size

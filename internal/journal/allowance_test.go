@@ -20,25 +20,25 @@ func TestUsesStopInOrder(t *testing.T) {
 	fs.Budget(0)
 	was, seen := Growing, map[Use]bool{}
 	for range 400 {
-		use := j.Room()
+		use := j.SpaceFor()
 		if use < was {
-			t.Fatalf("room for use %d after room for use %d", use, was)
+			t.Fatalf("space for use %d after space for use %d", use, was)
 		}
 		if was, seen[use] = use, true; use == Committed {
 			break
 		}
 		if err := j.Reserve(3000+Overhead, Committed); err != nil {
-			t.Fatalf("room for use %d, and %v", use, err)
+			t.Fatalf("space for use %d, and %v", use, err)
 		}
 		write(t, j, 3000, 1)
 	}
 	if len(seen) != 4 {
-		t.Fatalf("there was room first for %v", seen)
+		t.Fatalf("there was space first for %v", seen)
 	}
 	must(t, j.Sync())
 	must(t, j.Checkpoint(1, j.Safe(1), []byte("all settled")))
-	if n, err := j.Reclaim(nothing); n == 0 || err != nil || j.Room() != Growing {
-		t.Fatalf("reclaimed %d, %v; room for use %d", n, err, j.Room())
+	if n, err := j.Reclaim(nothing); n == 0 || err != nil || j.SpaceFor() != Growing {
+		t.Fatalf("reclaimed %d, %v; space for use %d", n, err, j.SpaceFor())
 	}
 	must(t, j.Close())
 }
@@ -62,7 +62,7 @@ func TestACheckpointTakesWhatIsNamedAhead(t *testing.T) {
 		j.spares = j.spares[1:]
 	}
 	must(t, j.writeManifest())
-	for _, a := range []*allowance{&j.manifestRoom, &j.checkpointRoom} {
+	for _, a := range []*allowance{&j.manifestAllowance, &j.checkpointAllowance} {
 		if a.size > 0 {
 			j.discard(a.name)
 			a.size = 0
@@ -83,7 +83,7 @@ func TestACheckpointTakesWhatIsNamedAhead(t *testing.T) {
 	must(t, j.Close())
 }
 
-// TestAFullDiskIsNotFilledWithZeros says that a disk without room for a file is written full again and again.
+// TestAFullDiskIsNotFilledWithZeros says that a disk without space for a file is written full again and again.
 func TestAFullDiskIsNotFilledWithZeros(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewFaulty(vfs.NewMem(1))

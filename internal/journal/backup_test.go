@@ -212,7 +212,7 @@ func TestACopyThatFailsLeavesRoomForTheNext(t *testing.T) {
 		}
 		names, err := fs.List("journal")
 		if err != nil || budget > 0 && !slices.Equal(names, []string{unfinishedName}) {
-			t.Fatalf("a copy that failed for want of room leaves %v, %v", names, err)
+			t.Fatalf("a copy that failed for want of space leaves %v, %v", names, err)
 		}
 	}
 	isWhole(t, fs, last)

@@ -106,24 +106,24 @@ func (j *Journal) Checkpoint(log storage.LogID, at storage.Index, state ...[]byt
 	j.nextFile++
 	j.unsyncedNames = true
 	c := checkpoint{file: file}
-	write := func(name string, room int64) error {
+	write := func(name string, space int64) error {
 		var behind []byte
-		c, behind = newCheckpoint(log, at, file, state, j.fillOf(bytesOf(state), room))
+		c, behind = newCheckpoint(log, at, file, state, j.fillOf(bytesOf(state), space))
 		return j.onDisk(func() error { return j.writeFile(name, append(slices.Clip(state), behind)...) })
 	}
 	least := 0
-	if j.manifestRoom.size < j.manifestBytes { // the last spare is for the manifest
+	if j.manifestAllowance.size < j.manifestBytes { // the last spare is for the manifest
 		least = 1
 	}
-	took, err := j.withRoom(c.name(), &j.checkpointRoom, least, write)
+	took, err := j.writeWithAllowance(c.name(), &j.checkpointAllowance, least, write)
 	if errors.Is(err, ErrNoSpace) && len(j.ahead) > j.needed {
 		if err = j.unname(); err == nil {
-			took, err = j.withRoom(c.name(), &j.checkpointRoom, 0, write)
+			took, err = j.writeWithAllowance(c.name(), &j.checkpointAllowance, 0, write)
 		}
 	}
 	giveUp := func() { // no manifest names it
 		if took {
-			j.keepRoom(c)
+			j.keepAllowance(c)
 		} else {
 			j.discard(c.name())
 		}
@@ -154,16 +154,16 @@ func (j *Journal) Checkpoint(log storage.LogID, at storage.Index, state ...[]byt
 	case took:
 		j.moveBack(l, old, state)
 	default:
-		j.keepRoom(old)
+		j.keepAllowance(old)
 	}
 	return nil
 }
 
 // fillOf is with how many zeros a checkpoint of that state fills up a file of which so many bytes are there: the next
 // one, of this log or another, may be twice as large.
-func (j *Journal) fillOf(state, room int64) int64 {
+func (j *Journal) fillOf(state, space int64) int64 {
 	largest := max(state, j.largestCheckpoint)
-	return max(0, min(room, segment.RoundUp(2*largest+allowanceBytes, vfs.BlockBytes))-state-labelBytes)
+	return max(0, min(space, segment.RoundUp(2*largest+allowanceBytes, vfs.BlockBytes))-state-labelBytes)
 }
 
 // moveBack gives the allowance back that the newest checkpoint of l has taken, if the one before is too small to be the
@@ -171,13 +171,13 @@ func (j *Journal) fillOf(state, room int64) int64 {
 // checkpoint of one log would leave an allowance that is too small for the large one of another, which would take a
 // spare each time. What fails leaves the checkpoint where it is.
 func (j *Journal) moveBack(l *logState, old checkpoint, state [][]byte) {
-	c, room := l.checkpoint, segment.RoundUp(old.size, vfs.BlockBytes)
-	if room >= min(c.size, segment.RoundUp(j.largestCheckpoint, vfs.BlockBytes)) || l.used > room ||
+	c, space := l.checkpoint, segment.RoundUp(old.size, vfs.BlockBytes)
+	if space >= min(c.size, segment.RoundUp(j.largestCheckpoint, vfs.BlockBytes)) || l.used > space ||
 		j.o.ReserveBytes < 0 || j.isLeased(old.name()) {
-		j.keepRoom(old)
+		j.keepAllowance(old)
 		return
 	}
-	again, behind := newCheckpoint(l.id, c.at, j.nextFile, state, j.fillOf(bytesOf(state), room))
+	again, behind := newCheckpoint(l.id, c.at, j.nextFile, state, j.fillOf(bytesOf(state), space))
 	j.nextFile++
 	j.unsyncedNames = true
 	if err := j.onDisk(func() error { return j.fs.Rename(j.path(old.name()), j.path(again.name())) }); err != nil {
@@ -186,19 +186,19 @@ func (j *Journal) moveBack(l *logState, old checkpoint, state [][]byte) {
 	}
 	state = append(slices.Clip(state), behind)
 	if err := j.onDisk(func() error { return j.writeFile(again.name(), state...) }); err != nil {
-		j.keepRoom(again)
+		j.keepAllowance(again)
 		return
 	}
 	j.written.Checkpoints += again.size
 	l.checkpoint = again
 	if err := j.writeManifest(); err != nil { // the one before it names this checkpoint, too, in the other file
 		if l.checkpoint = c; errors.Is(err, ErrNoSpace) {
-			j.keepRoom(again)
+			j.keepAllowance(again)
 		}
 		return
 	}
 	j.weigh()
-	j.keepRoom(c)
+	j.keepAllowance(c)
 }
 
 // LoadCheckpoint returns the newest checkpoint of log. Errors: ErrNoCheckpoint; a *Fault if the bytes are damaged.

@@ -128,7 +128,7 @@ func (c *copier) group() (n int, bad *segmentState, err error) {
 	return g.data, nil, nil
 }
 
-// start makes sure that the file has room for all of the new segment, and writes the header.
+// start makes sure that the file has space for all of the new segment, and writes the header.
 func (c *copier) start() error {
 	size, err := c.out.Disk.Size()
 	if err == nil && size < c.out.Size {

@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	// ErrNoSpace reports that there is no room on the disk. An alarm, not a fault: nothing has changed, and the same
-	// call succeeds once there is room.
+	// ErrNoSpace reports that there is no space on the disk. An alarm, not a fault: nothing has changed, and the same
+	// call succeeds once there is space.
 	ErrNoSpace = errors.New("journal: no space left")
 	// ErrUnready reports that no segment is ready for a group. Nothing was written; call Reserve first.
 	ErrUnready = errors.New("journal: no segment is ready")

@@ -52,15 +52,15 @@ type tables struct {
 	nextID   uint64
 	nextFile uint64
 
-	manifestRoom, checkpointRoom allowance
-	manifestBytes                int64 // of the newest manifest
-	checkpointBytes              int64 // of all checkpoints,
-	largestCheckpoint            int64 // and of what the largest state takes: see weigh
-	roomRefused                  bool  // there was no room for an allowance
+	manifestAllowance, checkpointAllowance allowance
+	manifestBytes                          int64 // of the newest manifest
+	checkpointBytes                        int64 // of all checkpoints,
+	largestCheckpoint                      int64 // and of what the largest state takes: see weigh
+	allowanceRefused                       bool  // there was no space for an allowance
 
 	pagesFrom  storage.Index // first index of a log of pages that is new
 	rewriting  *Rewriting    // underway
-	outRefused bool          // a rewriting found no room in a new file: the next one takes a spare
+	outRefused bool          // a rewriting found no space in a new file: the next one takes a spare
 	written    Written       // to files, in this run
 
 	writing writing // the task that writes

@@ -53,7 +53,7 @@ func write(t testing.TB, j *Journal, n int, logs ...storage.LogID) {
 // nothing is live.
 func nothing(storage.LogID, storage.Index, storage.Index) int64 { return 0 }
 
-// put writes a group as an engine does that has no maintenance: room is made when there is none.
+// put writes a group as an engine does that has no maintenance: space is made when there is none.
 func put(j *Journal, group []Batch) error {
 	err := j.Write(group)
 	if !errors.Is(err, ErrUnready) {

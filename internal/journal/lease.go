@@ -88,7 +88,7 @@ func (l *Lease) add(name string, f LeasedFile) {
 	l.Files, l.names = append(l.Files, f), append(l.names, name)
 }
 
-// leaseSegment says what of a segment is copied: no more than what is safe, with room for the table that it may still
+// leaseSegment says what of a segment is copied: no more than what is safe, with space for the table that it may still
 // have to get. The zero value if that is nothing. What is damaged is copied whole, for Open to find the same.
 func (j *Journal) leaseSegment(s *segmentState) (LeasedFile, error) {
 	c := &segmentState{File: segment.File{

@@ -159,7 +159,7 @@ func (j *Journal) writeManifest(more ...*segmentState) error {
 		j.unsyncedNames = false
 	}
 	size := int64(0)
-	took, err := j.withRoom(manifestTemp, &j.manifestRoom, 0, func(name string, _ int64) error {
+	took, err := j.writeWithAllowance(manifestTemp, &j.manifestAllowance, 0, func(name string, _ int64) error {
 		p := j.encodeManifest(more...)
 		size = int64(len(p))
 		j.written.Tables += size
@@ -170,9 +170,9 @@ func (j *Journal) writeManifest(more ...*segmentState) error {
 	}
 	// The blocks of the one before are the next one's if the allowance is missing, or smaller: this one has taken it,
 	// or one that failed.
-	room, kept := segment.RoundUp(j.manifestBytes, vfs.BlockBytes), false
+	space, kept := segment.RoundUp(j.manifestBytes, vfs.BlockBytes), false
 	if err == nil {
-		keep := j.manifestRoom.size < room && (took || j.o.ReserveBytes >= 0)
+		keep := j.manifestAllowance.size < space && (took || j.o.ReserveBytes >= 0)
 		err = j.onDisk(func() error {
 			rename := j.fs.Rename
 			if keep {
@@ -181,13 +181,13 @@ func (j *Journal) writeManifest(more ...*segmentState) error {
 			if err := rename(j.path(manifestTemp), j.path(manifestName)); err != nil {
 				return err
 			}
-			kept = keep && j.fs.Rename(j.path(manifestTemp), j.path(manifestRoom)) == nil
+			kept = keep && j.fs.Rename(j.path(manifestTemp), j.path(manifestAllowance)) == nil
 			return j.fs.SyncDir(j.o.Dir)
 		})
 		j.unsyncedNames = err != nil // the one before may count still: it must not be written over
 	}
 	if kept {
-		j.manifestRoom.size = room
+		j.manifestAllowance.size = space
 	}
 	if err != nil {
 		return j.fail(err)

@@ -127,7 +127,7 @@ func TestWalksOnAFullDisk(t *testing.T) {
 		fs.Budget(-1)
 		o.Entropy++
 		if _, err := walk(fs, m, seed+1, o); err != nil {
-			t.Fatalf("seed %d: with room again: %v", seed, err)
+			t.Fatalf("seed %d: with space again: %v", seed, err)
 		}
 	}
 	if refused == 0 {

@@ -330,7 +330,7 @@ func (m *model) write(j *Journal, dice *rand.Rand) error {
 	return err
 }
 
-// reserve makes room, while nothing else can happen.
+// reserve makes space, while nothing else can happen.
 func (m *model) reserve(j *Journal, n int, use Use) error {
 	m.keeping = true
 	defer func() { m.keeping = false }()

@@ -45,7 +45,8 @@ func Open(fs vfs.FS, o Options) (*Journal, Report, error) {
 		return nil, Report{}, err
 	}
 	j := newJournal(fs, o, int(min(bufferBytes, o.SegmentBytes)))
-	j.manifestRoom, j.checkpointRoom = allowance{name: manifestRoom}, allowance{name: checkpointRoom}
+	j.manifestAllowance, j.checkpointAllowance = allowance{name: manifestAllowance},
+		allowance{name: checkpointAllowance}
 	var r Report
 	if err := j.load(&r); err != nil {
 		if errors.Is(err, vfs.ErrNotExist) {
@@ -180,7 +181,7 @@ func (j *Journal) sweep() error {
 	return nil
 }
 
-// keepSpare makes a spare of a segment file that the manifest does not name: it was made since. Of room that is given
+// keepSpare makes a spare of a segment file that the manifest does not name: it was made since. Of space that is given
 // up other processes may be quicker to make use.
 func (j *Journal) keepSpare(name string) (kept bool, err error) {
 	number, ok := segment.FileNumber(name)
@@ -452,7 +453,7 @@ func (j *Journal) settleUnended() error {
 
 // reopen has the next group go on in the segment that was written last, where too few others wait to be written: else
 // each of many starts on a full disk would take one for good. What a cut left behind its end is cleared first, so that
-// it is never behind something new; the blocks are the file's own, so this takes no room. A segment whose end the
+// it is never behind something new; the blocks are the file's own, so this takes no space. A segment whose end the
 // manifest names, or in which there is damage, is not gone on in.
 func (j *Journal) reopen() error {
 	if len(j.unended) == 0 || j.o.ReserveBytes < 0 || j.ready() >= j.keep(Growing) {
@@ -464,7 +465,7 @@ func (j *Journal) reopen() error {
 			last = s
 		}
 	}
-	if last == nil || last.damaged || last.Room(1, 1) < segment.GroupHeaderBytes {
+	if last == nil || last.damaged || last.Free(1, 1) < segment.GroupHeaderBytes {
 		return nil
 	}
 	if err := j.clearFrom(last, last.End); err != nil {

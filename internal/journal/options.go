@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// BatchBytesMax limits the data of one batch: positions in a segment are 32 bits wide, with room to spare.
+	// BatchBytesMax limits the data of one batch: positions in a segment are 32 bits wide, with space to spare.
 	BatchBytesMax = 1 << 30
 	// Overhead is the most that a batch costs beyond its data, in a segment of usual size: headers, checksums, padding,
 	// its place in the table. Callers of Reserve add it for each batch.
@@ -32,7 +32,7 @@ type Options struct {
 	// ReserveBytes is kept free in preallocated segments for what gives space back, and for what moves. It is no less
 	// than what these need. Zero: 256 MiB; negative: none.
 	ReserveBytes int64
-	// InFlight is how many bytes may be on their way to Write when the caller learns that there is no room for more.
+	// InFlight is how many bytes may be on their way to Write when the caller learns that there is no space for more.
 	InFlight int64
 	// OpenFiles is how many files are open at a time, about: closed segments are opened when they are read. Zero: 256.
 	OpenFiles int

@@ -37,7 +37,7 @@ func (j *Journal) ReadBatch(buf []byte, log storage.LogID, index storage.Index) 
 	return raw[:len(data)], nil
 }
 
-// ReadAt reads the bytes that r names into p, which has room for r.Size of them. Only the chunks that hold them are
+// ReadAt reads the bytes that r names into p, which has space for r.Size of them. Only the chunks that hold them are
 // read and verified. Errors: ErrGone, also for what was not kept when its segment was rewritten, a *Fault, or what the
 // disk said.
 func (j *Journal) ReadAt(p []byte, r storage.Ref) (int, error) {
@@ -79,7 +79,7 @@ func (j *Journal) ReadBy(hint *Hint, buf []byte, r storage.Ref) ([]byte, error) 
 	return sp.Seg.Data(buf, hint.e, r, int(at), int(r.Size))
 }
 
-// ReadBytes is the room that Read needs for r, but where a segment was rewritten.
+// ReadBytes is the space that Read needs for r, but where a segment was rewritten.
 func ReadBytes(r storage.Ref) int {
 	first, last := int(r.Offset)/segment.ChunkBytes, (int(r.Offset)+int(r.Size)+segment.ChunkBytes-1)/segment.ChunkBytes
 	return (last - first) * (segment.ChunkBytes + segment.ChecksumBytes)

@@ -103,14 +103,14 @@ func (j *Journal) free(free []*segmentState, instead *segmentState) error {
 	}
 	sortSegments(j.segments)
 	_, kept, _ := j.stocked()
-	room := kept - j.ready()
+	space := kept - j.ready()
 	var gone []*segmentState
 	var bare []spare // in the place of which others stay: these were written
 	for _, s := range free {
 		keeps := s.Size == j.o.SegmentBytes && !s.distrusted && !j.isLeased(s.Name())
 		switch i := j.toFill(); {
-		case keeps && room > 0:
-			room--
+		case keeps && space > 0:
+			space--
 		case keeps && i >= 0:
 			bare = append(bare, j.spares[i])
 			j.spares = slices.Delete(j.spares, i, i+1)
@@ -121,7 +121,7 @@ func (j *Journal) free(free []*segmentState, instead *segmentState) error {
 		j.spares = append(j.spares, spare{file: s.Number, size: s.Size, nonce: s.Nonce, named: true})
 	}
 	err := j.writeManifest()
-	if errors.Is(err, ErrNoSpace) { // no room for it: nothing has changed
+	if errors.Is(err, ErrNoSpace) { // no space for it: nothing has changed
 		j.segments = slices.DeleteFunc(j.segments, func(s *segmentState) bool { return s == instead })
 		j.segments = append(j.segments, free...)
 		sortSegments(j.segments)
@@ -155,7 +155,7 @@ func (j *Journal) free(free []*segmentState, instead *segmentState) error {
 	for _, s := range bare {
 		j.discard(s.name())
 	}
-	j.roomRefused = false
+	j.allowanceRefused = false
 	j.removed = min(j.removed+len(gone), removedMost)
 	return nil
 }

@@ -72,7 +72,7 @@ func TestFillingTakesNothingOfTheReserve(t *testing.T) {
 }
 
 // TestSparesStayAtAStart says that a start gives up files that were made since the last manifest, and another process
-// takes their room.
+// takes their space.
 func TestSparesStayAtAStart(t *testing.T) {
 	t.Parallel()
 	m := vfs.NewMem(1)
@@ -120,7 +120,7 @@ func TestWrittenFilesAreKeptForBareOnes(t *testing.T) {
 }
 
 // TestARewritingTakesASpareBack says that on a full disk each rewriting that is given up costs a file, or that one
-// begins that finds no room.
+// begins that finds no space.
 func TestARewritingTakesASpareBack(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewFaulty(vfs.NewMem(1))
@@ -193,7 +193,7 @@ func TestARewritingTakesWhatIsNamedAhead(t *testing.T) {
 }
 
 // TestCheckpointsOfAllSizesTakeOneSpare says that each large checkpoint behind a small one takes a segment of the
-// reserve for good, while others take all room that is given up.
+// reserve for good, while others take all space that is given up.
 func TestCheckpointsOfAllSizesTakeOneSpare(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewFaulty(vfs.NewMem(1))
@@ -230,7 +230,7 @@ func TestAPowerCutTakesNothingOfTheReserve(t *testing.T) {
 			_, err := j.Prepare(true)
 			must(t, err)
 		}
-		ready, rooms := j.ready(), [2]int64{j.manifestRoom.size, j.checkpointRoom.size}
+		ready, rooms := j.ready(), [2]int64{j.manifestAllowance.size, j.checkpointAllowance.size}
 		fs.Budget(0)
 		fs.Greedy(true)
 		m.Crash()
@@ -238,9 +238,9 @@ func TestAPowerCutTakesNothingOfTheReserve(t *testing.T) {
 		if j.ready() < ready {
 			t.Fatalf("seed %d: after a power cut %d files wait to be written, before it %d", seed, j.ready(), ready)
 		}
-		if rooms[0] == 0 || rooms[1] == 0 || j.manifestRoom.size == 0 || j.checkpointRoom.size < rooms[1] {
+		if rooms[0] == 0 || rooms[1] == 0 || j.manifestAllowance.size == 0 || j.checkpointAllowance.size < rooms[1] {
 			t.Fatalf("seed %d: after a power cut the allowances are %d and %d, before it %v",
-				seed, j.manifestRoom.size, j.checkpointRoom.size, rooms)
+				seed, j.manifestAllowance.size, j.checkpointAllowance.size, rooms)
 		}
 		must(t, j.Close())
 	}
@@ -275,9 +275,9 @@ func TestAFailedManifestKeepsItsAllowance(t *testing.T) {
 			fs.Budget(0)
 			must(t, j.writeManifest())
 		}
-		if j.ready() != ready || j.manifestRoom.size == 0 {
+		if j.ready() != ready || j.manifestAllowance.size == 0 {
 			t.Fatalf("%s: %d files wait to be written, before that %d; the allowance is %d",
-				op, j.ready(), ready, j.manifestRoom.size)
+				op, j.ready(), ready, j.manifestAllowance.size)
 		}
 	}
 	must(t, j.Close())
@@ -323,13 +323,13 @@ func TestAFailedCheckpointKeepsItsAllowance(t *testing.T) {
 	must(t, j.Checkpoint(1, j.Safe(1), make([]byte, 500)))
 	stock(t, j)
 	fs.Greedy(true)
-	ready, room := j.ready(), j.checkpointRoom.size
+	ready, space := j.ready(), j.checkpointAllowance.size
 	for n := range 6 {
 		fs.Budget(0)
 		fs.Before(func(c vfs.Call) error {
 			if c.Op == []string{"sync", "write"}[n%2] && strings.HasSuffix(c.Name, ".checkpoint") {
 				if n%2 == 1 && c.Off == 0 {
-					return nil // it finds no room there, and takes the allowance
+					return nil // it finds no space there, and takes the allowance
 				}
 				fs.Before(nil)
 				return errors.New("broken on purpose")
@@ -339,9 +339,9 @@ func TestAFailedCheckpointKeepsItsAllowance(t *testing.T) {
 		if err := j.Checkpoint(1, j.Safe(1), make([]byte, 500)); err == nil {
 			t.Fatal("the checkpoint did not fail")
 		}
-		if j.ready() != ready || j.checkpointRoom.size < room {
+		if j.ready() != ready || j.checkpointAllowance.size < space {
 			t.Fatalf("%d files wait to be written, before that %d; the allowance is %d, before that %d",
-				j.ready(), ready, j.checkpointRoom.size, room)
+				j.ready(), ready, j.checkpointAllowance.size, space)
 		}
 	}
 	for range 3 {

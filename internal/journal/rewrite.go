@@ -42,7 +42,7 @@ type Rewriting struct {
 	broken  error // of writing; final
 	written int64 // to out
 	urgent  bool  // what is sparse beside the victims is much of the log
-	took    spare // in the place of which out is written; of size 0: none, the disk has room
+	took    spare // in the place of which out is written; of size 0: none, the disk has space
 }
 
 // Urgent reports whether rewriting has fallen behind what is settled: else it may take its time.
@@ -62,7 +62,7 @@ type source struct {
 // one segment; nil if there is none. They are sound, and covered as for Reclaim. Small segments are taken along to fill
 // it up.
 //
-// On a disk that is all but full the new segment takes the room of a spare one, as Draining may. Errors: as of a
+// On a disk that is all but full the new segment takes the space of a spare one, as Draining may. Errors: as of a
 // manifest that cannot be written or a file that cannot be made; nothing has changed.
 func (j *Journal) Sparse(live Live, share float64) (*Rewriting, error) {
 	if j.failed != nil {

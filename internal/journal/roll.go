@@ -122,7 +122,7 @@ func (j *Journal) closeOut() error {
 	return nil
 }
 
-// closeAll closes all that was written, in the manifest, too, unless there is no room for that.
+// closeAll closes all that was written, in the manifest, too, unless there is no space for that.
 func (j *Journal) closeAll() error {
 	if s := j.open; s != nil {
 		j.full, j.open = append(j.full, s), nil

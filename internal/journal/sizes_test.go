@@ -61,8 +61,8 @@ func TestSegmentsOfAnotherSize(t *testing.T) {
 			more, err = j.Prepare(true)
 			must(t, err)
 		}
-		if wanted, _, _ := j.stocked(); j.SpareRoom() < int64(wanted-j.keep(Growing))*size {
-			t.Errorf("segments of %d KiB: %d bytes beyond the reserve", size/kb, j.SpareRoom())
+		if wanted, _, _ := j.stocked(); j.SpareBytes() < int64(wanted-j.keep(Growing))*size {
+			t.Errorf("segments of %d KiB: %d bytes beyond the reserve", size/kb, j.SpareBytes())
 		}
 		for n := range 40 {
 			body := bytes.Repeat([]byte{byte(len(bodies))}, 10*kb+n)

@@ -11,7 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// Use says what room is wanted for.
+// Use says what space is wanted for.
 type Use uint8
 
 // The uses, in the order in which they stop when the disk is full. Each leaves what those behind it need until space is
@@ -30,7 +30,7 @@ const (
 
 // keep is how many of the segments that wait to be written are not for a use. A checkpoint that may be larger than its
 // allowance takes a spare, or more. In front of that each use leaves one step to the next: what may be on its way, a
-// segment at least, when those who decide learn that there is no more room for it.
+// segment at least, when those who decide learn that there is no more space for it.
 func (j *Journal) keep(use Use) int {
 	if j.o.ReserveBytes < 0 {
 		return 0
@@ -103,9 +103,9 @@ func (j *Journal) usedBy(c checkpoint) int64 {
 	return int64(le.Uint64(label[16:])) + labelBytes
 }
 
-// Room tells which use comes first among those for which there is room now, without another file; Committed: for
+// SpaceFor returns which use comes first among those for which there is space now, without another file; Committed: for
 // nothing that is not decided yet.
-func (j *Journal) Room() Use {
+func (j *Journal) SpaceFor() Use {
 	for use := Growing; use < Committed; use++ {
 		if j.ready() >= j.keep(use) {
 			return use
@@ -113,7 +113,7 @@ func (j *Journal) Room() Use {
 	}
 	// What is left of the open segment is for draining, too, but for what may be on its way and the pages of a
 	// checkpoint.
-	if j.open == nil && j.ready() > 0 || j.open != nil && j.open.Room(1, 1) >= j.o.InFlight+j.o.SegmentBytes/4 {
+	if j.open == nil && j.ready() > 0 || j.open != nil && j.open.Free(1, 1) >= j.o.InFlight+j.o.SegmentBytes/4 {
 		return Draining
 	}
 	return Committed
@@ -152,7 +152,7 @@ func capacity(size int64) int64 {
 
 // fits reports whether n more bytes of batches go into the open segment, however many batches they are.
 func (j *Journal) fits(n int64) bool {
-	return j.open != nil && segment.GroupHeaderBytes+n+segment.PageBytes <= j.open.Room(1, 1)
+	return j.open != nil && segment.GroupHeaderBytes+n+segment.PageBytes <= j.open.Free(1, 1)
 }
 
 // Reserve makes sure that the next n bytes can be written without meeting the end of the disk: the sum over all batches
@@ -170,16 +170,16 @@ func (j *Journal) Reserve(n int, use Use) error {
 	keep := j.keep(use)
 	need := int64(n) + int64(n)/(segment.ChunkBytes/8) // checksums of the chunks of large batches, and some
 	for !j.enough(need, keep, use) {
-		if err := j.makeRoom(need, keep, use); err != nil {
+		if err := j.freeSpace(need, keep, use); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// makeRoom does one step towards having enough. Of the last two spares only one can be named: the other is for the
-// manifest, should that find no room.
-func (j *Journal) makeRoom(n int64, keep int, use Use) error {
+// freeSpace does one step towards having enough. Of the last two spares only one can be named: the other is for the
+// manifest, should that find no space.
+func (j *Journal) freeSpace(n int64, keep int, use Use) error {
 	if keep = max(keep, j.aside()); use == Committed {
 		keep = j.aside()
 	}
@@ -205,7 +205,7 @@ func (j *Journal) aside() int {
 	return j.keep(Committed)
 }
 
-// enough reports whether n bytes find room and keep segments are left after that. What was named ahead before is for
+// enough reports whether n bytes find space and keep segments are left after that. What was named ahead before is for
 // what is Committed.
 func (j *Journal) enough(n int64, keep int, use Use) bool {
 	switch fits := j.fits(n); {
@@ -240,9 +240,9 @@ func (j *Journal) ready() int {
 	return n + int(small/j.o.SegmentBytes)
 }
 
-// SpareRoom is how many bytes of the files that wait to be written are beyond the reserve: room on the disk that is
+// SpareBytes is how many bytes of the files that wait to be written are beyond the reserve: space on the disk that is
 // free to whoever publishes.
-func (j *Journal) SpareRoom() int64 {
+func (j *Journal) SpareBytes() int64 {
 	return int64(max(0, j.ready()-j.keep(Growing))) * j.o.SegmentBytes
 }
 
@@ -257,7 +257,7 @@ func (j *Journal) sizeFor(n int64) int64 {
 }
 
 // stocked is how many segments that wait to be written are wanted, beyond how many one that is given back is removed,
-// and how many should not be bare. It is the same whatever room the disk has: another process may fill it within a
+// and how many should not be bare. It is the same whatever space the disk has: another process may fill it within a
 // moment. Two more than the reserve are wanted, so that traffic does not live on that. Three more are kept: what comes
 // and what goes is not in step, and making other files would cost the traffic its confirms.
 func (j *Journal) stocked() (wanted, kept, filled int) {
@@ -277,8 +277,8 @@ func (j *Journal) Prepare(make bool) (more bool, err error) {
 		err = j.name(0)
 	case stepClose:
 		err = j.closeOut()
-	case stepRoom:
-		err = j.makeRoomAhead()
+	case stepAllowance:
+		err = j.makeAllowances()
 	case stepMake:
 		err = j.makeSpare(j.o.SegmentBytes)
 	case stepFill:
@@ -297,12 +297,12 @@ const (
 	stepNone step = iota
 	stepName
 	stepClose
-	stepRoom
+	stepAllowance
 	stepMake
 	stepFill
 )
 
-// nextStep is what has to be done next. The last spares are left for a checkpoint and a manifest that find no room.
+// nextStep is what has to be done next. The last spares are left for a checkpoint and a manifest that find no space.
 func (j *Journal) nextStep(make bool) step {
 	wanted, _, filled := j.stocked()
 	spare := len(j.spares) > j.aside()
@@ -317,16 +317,16 @@ func (j *Journal) nextStep(make bool) step {
 		return stepFill
 	case spare && len(j.ahead) < aheadMost:
 		return stepName
-	case make && j.hasToMakeRoom():
-		return stepRoom
+	case make && j.needsAllowance():
+		return stepAllowance
 	case make && j.ready() < wanted:
 		return stepMake
 	}
 	return stepNone
 }
 
-func (j *Journal) hasToMakeRoom() bool {
-	a, _ := j.lacksRoom()
+func (j *Journal) needsAllowance() bool {
+	a, _ := j.missingAllowance()
 	return a != nil
 }
 
@@ -353,7 +353,7 @@ func (j *Journal) makeSpare(size int64) error {
 	j.unsyncedNames = j.unsyncedNames || made
 	switch {
 	case err == nil:
-		j.roomRefused, j.unsyncedNames = false, false
+		j.allowanceRefused, j.unsyncedNames = false, false
 		j.spares = append(j.spares, sp)
 	case made:
 		j.discard(sp.name())
@@ -410,7 +410,7 @@ func (j *Journal) toFill() int {
 	})
 }
 
-// fill begins, continues or finishes to fill a spare with zeros. It takes no room of the disk.
+// fill begins, continues or finishes to fill a spare with zeros. It takes no space of the disk.
 func (j *Journal) fill() error {
 	if j.filling == nil {
 		i := j.toFill()

@@ -11,7 +11,7 @@ import (
 
 func TestAFullDiskCanBeDrained(t *testing.T) {
 	t.Parallel()
-	// A full disk would be a fault, lose what was promised room, or stay full for ever.
+	// A full disk would be a fault, lose what was promised space, or stay full for ever.
 	fs := vfs.NewFaulty(vfs.NewMem(1))
 	j := mustOpen(t, fs, small())
 	fs.Budget(600 << 10)
@@ -38,7 +38,7 @@ func TestAFullDiskCanBeDrained(t *testing.T) {
 	has(t, j, 1, 1, full, 3000)
 	must(t, j.Close())
 
-	j = mustOpen(t, fs, small()) // not even a restart needs room
+	j = mustOpen(t, fs, small()) // not even a restart needs space
 	has(t, j, 1, 1, full, 3000)
 	fs.Budget(64 << 10) // what a user deletes elsewhere
 	must(t, j.Checkpoint(1, full, []byte("all settled")))
@@ -162,7 +162,7 @@ func TestReclaimKeepsWhatIsNeeded(t *testing.T) {
 
 func TestReclaimWithoutRoomForAManifest(t *testing.T) {
 	t.Parallel()
-	// Segments that the manifest on the disk still names would be removed to make room for the next manifest.
+	// Segments that the manifest on the disk still names would be removed to make space for the next manifest.
 	for n, reached := 1, true; reached; n++ {
 		mem := vfs.NewMem(uint64(n))
 		fs := vfs.NewFaulty(mem)

@@ -129,8 +129,8 @@ func (j *Journal) ReadStretch(s *Stretch, log storage.LogID, index storage.Index
 		from += segment.BatchHeaderBytes + int64(offset/segment.ChunkBytes)*piece
 	}
 	end, n := first.End(), 1
-	if room := int64(len(s.buf)-segment.BatchHeaderBytes) / piece * piece; end-from > room+segment.BatchHeaderBytes {
-		end, s.rest = from+room, true
+	if space := int64(len(s.buf)-segment.BatchHeaderBytes) / piece * piece; end-from > space+segment.BatchHeaderBytes {
+		end, s.rest = from+space, true
 		if offset == 0 {
 			end += segment.BatchHeaderBytes
 		}

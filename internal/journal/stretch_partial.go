@@ -126,7 +126,7 @@ func (s *Stretch) readPieces(sp *segment.Span, e placed) error {
 		i--
 	}
 	start, to := uint32(0), uint32(0) // in the data of the partial batch: of what is read, and its end
-	room := StretchBytes(len(s.buf))
+	space := StretchBytes(len(s.buf))
 	for ; i < count && l.Err == nil; i++ {
 		p := part{index: e.index, offset: uint32(l.At(1 + i)), at: uint32(l.At(1+i) >> 32)}
 		end := e.Size
@@ -147,12 +147,12 @@ func (s *Stretch) readPieces(sp *segment.Span, e placed) error {
 		if len(s.parts) == 0 {
 			start = p.at / segment.ChunkBytes * segment.ChunkBytes
 		}
-		if p.at-start >= room {
+		if p.at-start >= space {
 			s.rest = true
 			break
 		}
-		if p.at-start+p.size > room {
-			p.size, s.rest = room-(p.at-start), true
+		if p.at-start+p.size > space {
+			p.size, s.rest = space-(p.at-start), true
 		}
 		to = p.at + p.size
 		p.at -= start

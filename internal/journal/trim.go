@@ -6,7 +6,7 @@ import (
 )
 
 // trim makes spares of another Open, which are larger than a segment is now, as large as one: on a small disk the rest
-// is sorely missed. The manifest forgets them meanwhile; after a crash they are removed. Without room for a manifest
+// is sorely missed. The manifest forgets them meanwhile; after a crash they are removed. Without space for a manifest
 // all stays as it is.
 func (j *Journal) trim() error {
 	larger := func(s spare) bool { return s.size > j.o.SegmentBytes }

@@ -13,7 +13,7 @@ import (
 // urgentShare is the part of the log above which what rewriting could give back is much: it has fallen behind.
 const urgentShare = 0.1
 
-// sparse chooses victims, and makes the file of the new segment, with the room that it needs by what is said to be
+// sparse chooses victims, and makes the file of the new segment, with the space that it needs by what is said to be
 // live. Urgent: there are many more. No victims: none is worth it.
 func (j *Journal) sparse(live Live, share float64) (victims []*segmentState, out outFile, urgent bool, err error) {
 	need := int64(0)
@@ -71,7 +71,7 @@ func (j *Journal) sparse(live Live, share float64) (victims []*segmentState, out
 	free, unknown := j.fs.Free()
 	if refused := j.outRefused; refused || unknown == nil && free < need {
 		j.outRefused = false
-		// The new segment takes the room of a spare: that is worth it only if two others go for it.
+		// The new segment takes the space of a spare: that is worth it only if two others go for it.
 		if most = capacity(j.o.SegmentBytes); len(victims) < 2 || need > most {
 			choose()
 		}
@@ -174,7 +174,7 @@ func (j *Journal) spareOut(need int64) (out outFile, err error) {
 }
 
 // Adopt puts the new segment in the place of its victims, durably, and gives them back as Reclaim does; it tells how
-// many. The rewriting is over then. Errors: ErrNoSpace, when there is no room for a manifest: nothing has changed,
+// many. The rewriting is over then. Errors: ErrNoSpace, when there is no space for a manifest: nothing has changed,
 // Adopt may be tried again. Everything else is final.
 func (j *Journal) Adopt(w *Rewriting) (removed int, err error) {
 	if j.failed != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/journal/segment"
 )
 
-// Write appends a group: one contiguous write, unless the open segment has no room for all of it. The batches of a log
+// Write appends a group: one contiguous write, unless the open segment has no space for all of it. The batches of a log
 // must come in order, each with the index after the one before. They are readable on return, and safe after Sync.
 //
 // Errors: ErrOrder, ErrTooLarge, ErrDropped, a *Fault of one of the logs, and ErrUnready (never after a Reserve that
@@ -87,7 +87,7 @@ func (s *segmentState) fit(group []Batch) (n int, size int64) {
 	size = segment.GroupHeaderBytes
 	for ; n < len(group); n++ {
 		next := size + segment.BatchBytes(len(group[n].Data))
-		if next > s.Room(n+1, n+1) {
+		if next > s.Free(n+1, n+1) {
 			break
 		}
 		size = next

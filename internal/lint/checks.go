@@ -88,7 +88,7 @@ func (f *findings) target(i int, q *vhost.SnapshotQueue) {
 		return
 	}
 	source := func(i int) Param { return Param{"source", f.Queues[i].Name} }
-	f.room(i, q)
+	f.full(i, q)
 	keeps := f.roles[i] == RoleDeadLetter && !f.inLoop[i] // in a loop they are work
 	if keeps && q.Consumers == 0 && set.TTL < 0 && set.Expires < 0 && !set.Limited() {
 		f.add(Warning, "no_consumer", "queue", q.Name, source(sender), number("messages", int64(q.Ready+q.Unacked+q.Waiting+q.Held)))
@@ -110,8 +110,8 @@ func (f *findings) target(i int, q *vhost.SnapshotQueue) {
 	}
 }
 
-// room looks whether a queue takes the dead letters that come.
-func (f *findings) room(i int, q *vhost.SnapshotQueue) {
+// full looks whether a queue takes the dead letters that come.
+func (f *findings) full(i int, q *vhost.SnapshotQueue) {
 	set, from := &q.Settings, &f.senders[i]
 	if !set.Limited() || set.Overflow.DropsHead() || set.PassesOn() || q.Type == "quorum" {
 		return

@@ -156,7 +156,7 @@ func (s *Analysis) Findings() []Finding {
 // A Tally counts what goes wrong.
 type Tally struct {
 	Missing, Unbound int    // queues whose dead-letter exchange does not exist, or leads nowhere
-	Loops            int    // queues to which dead letters come back of age and for want of room alone
+	Loops            int    // queues to which dead letters come back of age and for lack of space alone
 	Findings         [3]int // by Severity
 }
 

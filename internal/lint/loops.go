@@ -93,7 +93,7 @@ type loopKind uint8
 const (
 	loopRejected loopKind = iota + 1 // only as long as they are rejected: they may go round for ever
 	loopReturned                     // also by having come back too often
-	loopLimited                      // also for want of room
+	loopLimited                      // also for lack of space
 	loopExpired                      // of age alone
 )
 
@@ -103,7 +103,7 @@ func (s *Analysis) ages(i, deaths int) bool {
 	return s.Queues[i].Settings.TTL >= 0 && (deaths == 0 || o.TTLInDLQ && (o.HopsMax == 0 || int64(deaths) < o.HopsMax))
 }
 
-// yields reports whether one dies for want of room.
+// yields reports whether one dies for lack of space.
 func (s *Analysis) yields(i int) bool {
 	set := &s.Queues[i].Settings
 	return set.Limited() && (set.Overflow.DropsHead() || set.PassesOn())

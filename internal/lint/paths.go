@@ -47,7 +47,7 @@ type Step struct {
 	Guarantee   Guarantee
 	Loop        bool     // it comes to a queue that it was in
 	DeadEnd     bool     // nothing takes it on from there
-	Full        []string // of Queues, those that have no room now
+	Full        []string // of Queues, those that have no space now
 	Params      []Param
 }
 
@@ -117,7 +117,7 @@ func (f *follower) die(after, i int, reason fact.Reason, keys []keyShape, before
 	f.dieAs(after, i, reason, keys, before, &f.Queues[i].Settings)
 }
 
-// dieAtTheDoor follows one that queue i has no room for: it is never held there.
+// dieAtTheDoor follows one that queue i has no space for: it is never held there.
 func (f *follower) dieAtTheDoor(after, i int, keys []keyShape, before []fact.Death) {
 	set := f.Queues[i].Settings
 	set.AtLeastOnce = false

@@ -33,7 +33,7 @@ const (
 type proxied struct {
 	net.Listener
 	told    chan net.Conn
-	room    chan struct{} // holds one for each connection that was not passed on
+	places  chan struct{} // holds one for each connection that was not passed on
 	closing chan struct{}
 	close   sync.Once
 	running sync.WaitGroup
@@ -45,7 +45,8 @@ type proxied struct {
 
 // behindProxy is l behind a load balancer. It owns l.
 func behindProxy(l net.Listener) *proxied {
-	p := &proxied{Listener: l, told: make(chan net.Conn), room: make(chan struct{}, helloMost), closing: make(chan struct{})}
+	p := &proxied{Listener: l, told: make(chan net.Conn), places: make(chan struct{}, helloMost),
+		closing: make(chan struct{})}
 	p.running.Go(p.run)
 	return p
 }
@@ -76,11 +77,11 @@ func (p *proxied) run() {
 			return
 		}
 		select {
-		case p.room <- struct{}{}:
+		case p.places <- struct{}{}:
 		default:
 			p.dropOldest()
 			select {
-			case p.room <- struct{}{}:
+			case p.places <- struct{}{}:
 			case <-p.closing:
 				c.Close()
 				p.failure = net.ErrClosed
@@ -92,7 +93,7 @@ func (p *proxied) run() {
 		p.silent = append(p.silent, c)
 		p.mu.Unlock()
 		hearing.Go(func() {
-			defer func() { <-p.room }()
+			defer func() { <-p.places }()
 			p.hear(c)
 		})
 	}

@@ -92,7 +92,7 @@ func changedNothing(r *web.Request, before uint64) bool {
 	return r.Unchanged || r.Endpoint.Audit == web.AuditAccounts && r.Engine.Accounts().Version() == before
 }
 
-// objectOf names what a request is about: its path and query, as far as there is room, without passwords.
+// objectOf names what a request is about: its path and query, as far as there is space, without passwords.
 func (s *Server) objectOf(r *http.Request) string {
 	name := s.Below(r)
 	if r.URL.RawQuery != "" {

@@ -27,7 +27,7 @@ func (s *Server) eventEndpoints() []web.Endpoint {
 
 // Streams of events tell consoles what changed, so that they need not ask again and again.
 const (
-	// streamsMax bounds them, userStreamsMax those of one user; who finds no room asks now and then instead.
+	// streamsMax bounds them, userStreamsMax those of one user; who finds no space asks now and then instead.
 	streamsMax, userStreamsMax = 200, 40
 	// streamEvery is how often what a stream tells is looked at, and streamShare how many times longer than that took
 	// it pauses at least: with very many queues, streams cost little of a processor all the same.
@@ -69,7 +69,7 @@ type cachedEvent struct {
 	text []byte
 }
 
-// enter makes room for a stream; done is closed when it has to end.
+// enter makes space for a stream; done is closed when it has to end.
 func (s *streams) enter(user string) (done <-chan struct{}, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -285,7 +285,7 @@ func TestGetTakesWhatFitsByRealSizes(t *testing.T) {
 }
 
 func TestGetsAreCountedBeforeMessagesAreTaken(t *testing.T) {
-	// If this fails, a get takes memory that there is no room for, or answers 503 about messages that it has removed.
+	// If this fails, a get takes memory that there is no space for, or answers 503 about messages that it has removed.
 	t.Parallel()
 	d := open(t)
 	d.withLargeAmongSmall(1, 4<<20, 200)

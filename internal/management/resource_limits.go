@@ -23,7 +23,7 @@ func resourceLimitEndpoints() []web.Endpoint {
 }
 
 // raised lists the alarms of a node as RabbitMQ's tools know them, memory and disk, and ours: a journal that has no
-// room is a disk that has none, too. Source: RabbitMQ alarms.
+// space is a disk that has none, too. Source: RabbitMQ alarms.
 func raised(a resource.Alarms, node string) (all []api.Alarm) {
 	if a.Has(resource.JournalFull) {
 		a |= resource.LowDisk

@@ -54,7 +54,7 @@ func TestResourceLimits(t *testing.T) {
 }
 
 func TestJournalAlarmIsADiskAlarm(t *testing.T) {
-	// If this fails, who watches for RabbitMQ's alarms does not see that the log has no room.
+	// If this fails, who watches for RabbitMQ's alarms does not see that the log has no space.
 	t.Parallel()
 	var got []string
 	for _, a := range raised(resource.LowMemory|resource.JournalFull, "n") {

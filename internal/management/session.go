@@ -71,7 +71,7 @@ func (s *sessions) open(name string, hash []byte, now time.Time) (cookie string,
 	return cookie, *made
 }
 
-// evict makes room for one more of a user: those that ended go; if that is not enough, the user's that was idle
+// evict makes space for one more of a user: those that ended go; if that is not enough, the user's that was idle
 // longest, or that of anybody.
 func (s *sessions) evict(name string, now time.Time) {
 	var oldest, own [sha256.Size]byte

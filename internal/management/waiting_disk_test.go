@@ -18,7 +18,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// If this fails, statistics hang while the log waits for room on the disk, do not say so, or what has to wait is not
+// If this fails, statistics hang while the log waits for space on the disk, do not say so, or what has to wait is not
 // refused with the reason.
 func TestStatisticsWhileTheDiskIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -93,7 +93,8 @@ func TestWhatADiskHasNoRoomForIsAskedAgain(t *testing.T) {
 	d := open(t)
 	d.want(201, "PUT", "/api/queues/%2F/there", `{"durable":true}`)
 	room := func(is bool) {
-		if _, err := d.engine.Do(t.Context(), "/", authz.Broker(), vhost.Command{Kind: vhost.SetRoom, Room: is}); err != nil {
+		if _, err := d.engine.Do(t.Context(), "/", authz.Broker(),
+			vhost.Command{Kind: vhost.SetSpace, Space: is}); err != nil {
 			t.Fatal(err)
 		}
 	}

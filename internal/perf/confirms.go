@@ -20,7 +20,7 @@ type confirms struct {
 	}
 }
 
-// newConfirms makes room for limit outstanding publishes.
+// newConfirms makes space for limit outstanding publishes.
 func newConfirms(limit int) *confirms {
 	c := &confirms{}
 	c.mu.sentAt = make([]int64, limit)

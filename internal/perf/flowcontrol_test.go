@@ -9,7 +9,7 @@ import (
 )
 
 func TestGateHoldsBack(t *testing.T) {
-	// If this fails, publishers run past their limit, or stand still although there is room.
+	// If this fails, publishers run past their limit, or stand still although there is space.
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(16)

@@ -12,22 +12,22 @@ type gate struct {
 		held   int
 		closed bool
 	}
-	room *sync.Cond // held has fallen, or the gate is closed
+	freed *sync.Cond // held has fallen, or the gate is closed
 }
 
 func newGate(limit int) *gate {
 	g := &gate{limit: limit}
-	g.room = sync.NewCond(&g.mu)
+	g.freed = sync.NewCond(&g.mu)
 	return g
 }
 
-// slackMax is how many places are free at the latest when those who wait for room are woken.
+// slackMax is how many places are free at the latest when those who wait for space are woken.
 const slackMax = backlogDefault / 8
 
-// slack is how many places must be free to wake those who wait for room.
+// slack is how many places must be free to wake those who wait for space.
 func (g *gate) slack() int { return min(max(g.limit/8, 1), slackMax) }
 
-// acquire waits for room and takes at most want places; ok is false once the gate is closed. It wakes late on purpose,
+// acquire waits for space and takes at most want places; ok is false once the gate is closed. It wakes late on purpose,
 // with an eighth of the limit free, or slackMax: a publisher that ran for every single place would spend its time in
 // system calls.
 func (g *gate) acquire(want int) (n int, ok bool) {
@@ -39,7 +39,7 @@ func (g *gate) acquire(want int) (n int, ok bool) {
 	}
 	if g.mu.held >= g.limit {
 		for g.mu.held > g.limit-g.slack() && !g.mu.closed {
-			g.room.Wait()
+			g.freed.Wait()
 		}
 	}
 	if g.mu.closed {
@@ -59,7 +59,7 @@ func (g *gate) release(n int) {
 	before := g.mu.held
 	g.mu.held -= n
 	if most := g.limit - g.slack(); before > most && g.mu.held <= most {
-		g.room.Broadcast()
+		g.freed.Broadcast()
 	}
 	g.mu.Unlock()
 }
@@ -76,5 +76,5 @@ func (g *gate) close() {
 	g.mu.Lock()
 	g.mu.closed = true
 	g.mu.Unlock()
-	g.room.Broadcast()
+	g.freed.Broadcast()
 }

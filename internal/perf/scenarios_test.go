@@ -92,7 +92,7 @@ func TestSettle(t *testing.T) {
 }
 
 func TestLargeGateWakesInTime(t *testing.T) {
-	// If this fails, publishers wait for more room than the consumers of a large live set ever give.
+	// If this fails, publishers wait for more space than the consumers of a large live set ever give.
 	t.Parallel()
 	const live = 1_000_000
 	g := newGate(live + backlogDefault)
@@ -105,7 +105,7 @@ func TestLargeGateWakesInTime(t *testing.T) {
 		got <- n
 	}()
 	g.release(backlogDefault - 1)
-	g.release(1) // whoever only looks now finds room, too
+	g.release(1) // whoever only looks now finds space, too
 	if n := <-got; n == 0 {
 		t.Error("no place")
 	}

@@ -43,7 +43,7 @@ func (b *bitset) next(i int) int {
 	}
 }
 
-// insert makes room for i: the numbers from there on are one greater. It is in the set.
+// insert makes space for i: the numbers from there on are one greater. It is in the set.
 func (b *bitset) insert(i int) {
 	if i>>6 >= len(b.words) {
 		b.add(i)

@@ -166,7 +166,7 @@ func (p *Pool) saveSome(s *slot) (storage.Ref, *bitmap) {
 	p.buf = appendPage(p.buf[:0], c, Persistent)
 	r := p.pages.Put(p.buf, false)
 	p.retain(r)
-	if stale { // no room for the other page: this one serves once
+	if stale { // no space for the other page: this one serves once
 		p.dropped = append(p.dropped, r)
 		return r, nil
 	}

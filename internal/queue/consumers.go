@@ -47,11 +47,11 @@ type Consumers struct {
 	all      []*Consumer // by priority, highest first, then by order of attaching; some may be gone
 	gone     int         // of all, fewer than half: so many may leave at once
 	turn     int         // where the search for the next one begins
-	may      bitset      // places in all: the others have no room, and nobody has said that they have again
+	may      bitset      // places in all: the others have no credit, and nobody has said that they have again
 	wakeAll  bool        // all may
 	vain     int         // see Vain
 	first    int         // those before this place in all are gone
-	stuck    bool        // single: the active one has no room, and nothing has changed since
+	stuck    bool        // single: the active one has no credit, and nothing has changed since
 	attached uint64
 	single   bool      // only one may take messages. Source: RabbitMQ consumers#single-active-consumer
 	ranked   bool      // that one is chosen by priority. Source: RabbitMQ quorum-queues, single active consumer
@@ -229,12 +229,12 @@ const wakeFew = 64
 
 // Settled says that a message came back from c, whose Own counts it no more.
 func (cs *Consumers) Settled(c *Consumer) {
-	if cs.single || c.Own.Max > 0 && c.Own.Used+1 >= c.Own.Max { // else it had room
+	if cs.single || c.Own.Max > 0 && c.Own.Used+1 >= c.Own.Max { // else it had credit
 		cs.Wake(c)
 	}
 }
 
-// Wake says that c may have room again.
+// Wake says that c may have credit again.
 func (cs *Consumers) Wake(c *Consumer) {
 	cs.stuck = false
 	if len(cs.all) <= wakeFew {
@@ -244,7 +244,7 @@ func (cs *Consumers) Wake(c *Consumer) {
 	}
 }
 
-// WakeAll says that any of the consumers may have room again: a window opened, or a limit that they share.
+// WakeAll says that any of the consumers may have credit again: a window opened, or a limit that they share.
 func (cs *Consumers) WakeAll() { cs.stuck, cs.wakeAll = false, true }
 
 // Vain tells how many consumers were looked at in vain since the last call.
@@ -255,7 +255,7 @@ func (cs *Consumers) Vain() int {
 }
 
 // Next chooses who takes the next message: of those that can, the ones of the highest priority, in turn; nil if none
-// can. Who has no room is not looked at again until Wake. Source: RabbitMQ consumer-priority; AMQP work queues (round
+// can. Who has no credit is not looked at again until Wake. Source: RabbitMQ consumer-priority; AMQP work queues (round
 // robin).
 func (cs *Consumers) Next() *Consumer {
 	n := len(cs.all)

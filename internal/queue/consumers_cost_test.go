@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestFullConsumersAreNotLookedAtAgain says that each message goes through all consumers that have no room: who
+// TestFullConsumersAreNotLookedAtAgain says that each message goes through all consumers that have no credit: who
 // attaches very many to a queue would keep all others of the virtual host waiting.
 func TestFullConsumersAreNotLookedAtAgain(t *testing.T) {
 	t.Parallel()

@@ -74,7 +74,7 @@ func TestRoundRobin(t *testing.T) {
 	expect(t, c.serve(3), "dac")
 }
 
-// TestPrioritiesOfConsumers says that a consumer of lower priority is served while one of a higher has room,
+// TestPrioritiesOfConsumers says that a consumer of lower priority is served while one of a higher has credit,
 // or is not while none has.
 func TestPrioritiesOfConsumers(t *testing.T) {
 	t.Parallel()
@@ -91,7 +91,7 @@ func TestPrioritiesOfConsumers(t *testing.T) {
 	}
 }
 
-// TestStuckAndWake says that a queue goes on asking consumers that have no room, or does not ask again when one
+// TestStuckAndWake says that a queue goes on asking consumers that have no credit, or does not ask again when one
 // has.
 func TestStuckAndWake(t *testing.T) {
 	t.Parallel()

@@ -12,9 +12,9 @@ import (
 
 const testLog storage.LogID = 5
 
-// memoryPages keeps pages in memory. Now and then it has no room for transient ones.
+// memoryPages keeps pages in memory. Now and then it has no space for transient ones.
 type memoryPages struct {
-	dice  *rand.Rand // nil: always room
+	dice  *rand.Rand // nil: always space
 	last  storage.Index
 	pages map[storage.Ref][]byte
 }

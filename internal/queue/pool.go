@@ -17,7 +17,7 @@ type Pool struct {
 
 	ring    []*chunk // hot
 	hand    int      // of the clock
-	entries int      // that the hot chunks have room for
+	entries int      // that the hot chunks have space for
 	spared  int      // of them, those that stayed beyond the budget when Trim looked last
 	trims   uint     // since then
 	free    []*chunk // of chunkLen entries each
@@ -218,7 +218,7 @@ func (p *Pool) Trim(due deadline.Instant) {
 		case p.spared < nearMax && c.isNear(due):
 			p.hand++
 		case !p.chill(c):
-			return // no room for pages: it stays as it is
+			return // no space for pages: it stays as it is
 		}
 	}
 }

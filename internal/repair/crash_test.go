@@ -153,7 +153,7 @@ func TestARepairThatIsCutOffChangesNothingOrAll(t *testing.T) {
 
 func TestAFullDiskIsLeftAsItIs(t *testing.T) {
 	t.Parallel()
-	// A repair without room would leave half of one.
+	// A repair without space would leave half of one.
 	dir := hurt(t, true)
 	for _, room := range []int64{0, 100_000, 200_000} {
 		mem := load(t, dir)

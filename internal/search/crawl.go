@@ -84,7 +84,7 @@ func (c *crawler) complain(err error) {
 	case err == nil || c.ctx.Err() != nil:
 	case errors.Is(err, errDamaged):
 		c.damaged(err)
-	case errors.Is(err, errNoRoom):
+	case errors.Is(err, errNoSpace):
 		// The alarm is in the log.
 	case time.Since(c.complained) > complainEvery:
 		c.complained = time.Now()
@@ -267,7 +267,7 @@ func (c *crawler) visit(name string, number uint32) error {
 
 // ifUp leaves out errors of a virtual host that is down: there is nothing to read.
 func (c *crawler) ifUp(err error) error {
-	if err == nil || errors.Is(err, errDamaged) || errors.Is(err, errStore) || errors.Is(err, errNoRoom) {
+	if err == nil || errors.Is(err, errDamaged) || errors.Is(err, errStore) || errors.Is(err, errNoSpace) {
 		return err
 	}
 	return nil

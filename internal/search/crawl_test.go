@@ -288,7 +288,7 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// lowDisk is a broker without room on the disk.
+// lowDisk is a broker without space on the disk.
 type lowDisk struct {
 	*engine.Engine
 	low bool
@@ -297,7 +297,7 @@ type lowDisk struct {
 func (b *lowDisk) LowOnDisk() bool { return b.low }
 
 func TestNothingIsWrittenWithoutRoom(t *testing.T) {
-	// If this fails, the index takes the room that messages need.
+	// If this fails, the index takes the space that messages need.
 	t.Parallel()
 	w := filled(t, 150)
 	b := &lowDisk{w.e, true}

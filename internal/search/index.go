@@ -77,7 +77,7 @@ type Answer struct {
 type State struct {
 	CompleteUntil time.Time // what came before is known
 	Behind        int64     // messages that came since, about
-	Forgotten     bool      // it has no room for the oldest letters
+	Forgotten     bool      // it has no space for the oldest letters
 }
 
 // A GroupQuery asks for groups of letters.

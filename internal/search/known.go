@@ -48,7 +48,7 @@ type idRange struct{ first, last uint64 }
 type record struct {
 	Name      string
 	Places    []placeKnown
-	Forgotten bool // there was no room for the oldest letters
+	Forgotten bool // there was no space for the oldest letters
 }
 
 // placeKnown is a place by its number in a virtual host.

@@ -156,13 +156,13 @@ func (c *crawler) keep(k *known, place uint16, h *haul) error {
 // errStore says that something could not be stored.
 var errStore = errors.New("search: cannot write the index")
 
-// errNoRoom says that nothing is written while publishers are held back for want of disk.
-var errNoRoom = errors.New("search: not enough disk space for the index")
+// errNoSpace says that nothing is written while publishers are held back for want of disk.
+var errNoSpace = errors.New("search: not enough disk space for the index")
 
-// seal stores the tail as a segment. While there is no room on the disk it fails, and the tail waits.
+// seal stores the tail as a segment. While there is no space on the disk it fails, and the tail waits.
 func (c *crawler) seal(k *known) error {
 	if c.options.Broker.LowOnDisk() {
-		return errNoRoom
+		return errNoSpace
 	}
 	k.Lock()
 	s := k.tailCopy()

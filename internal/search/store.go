@@ -194,7 +194,7 @@ type change struct {
 	drop      []uint64          // segments
 	gone      map[uint64][]byte // of segments that have changed
 	dropAll   bool              // all of the virtual host, its state too
-	forgotten bool              // there was no room for some
+	forgotten bool              // there was no space for some
 }
 
 func (s *store) apply(c *change) (err error) {

@@ -155,8 +155,8 @@ func (t *tail) add(l *letter) {
 
 func (t *tail) addTexts(l *letter, p *amqp.Properties) {
 	m := &l.message
-	var room [256]byte
-	keys := room[:0]
+	var buf [256]byte
+	keys := buf[:0]
 	for i, k := range m.Keys {
 		if i > 0 {
 			keys = append(keys, 0)
@@ -207,12 +207,12 @@ func (t *tail) header(f *amqp.Field) {
 		}
 		t.headers = append(t.headers, f.Name)
 	}
-	var room [valueMax + 300]byte
+	var buf [valueMax + 300]byte
 	switch {
 	case f.Value.Kind == amqp.KindTable || f.Value.Kind == amqp.KindArray || len(f.Value.Str) > valueMax:
 		t.code(column, codeLong)
 	default:
-		b := amqp.AppendTable(room[:0], amqp.Table{*f})
+		b := amqp.AppendTable(buf[:0], amqp.Table{*f})
 		t.text(column, b[4+1+len(f.Name):])
 	}
 }

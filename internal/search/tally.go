@@ -72,7 +72,7 @@ func (c *counted) add(at int64, r Ref) {
 	c.parts[(at-c.base)/c.width]++
 }
 
-// widen makes one stretch of two, and room before the first or behind the last.
+// widen makes one stretch of two, and space before the first or behind the last.
 func (c *counted) widen(before bool) {
 	const half = len(c.parts) / 2
 	var parts [2 * SparkParts]int64

@@ -96,8 +96,8 @@ func (c *cutter) numbers(b []byte) {
 			end++
 		}
 		if f, err := strconv.ParseFloat(string(b[start:end]), 64); err == nil && f < 1e18 && f == math.Trunc(f) {
-			var room [24]byte
-			c.add(inNumbers, strconv.AppendInt(room[:0], int64(f), 10))
+			var buf [24]byte
+			c.add(inNumbers, strconv.AppendInt(buf[:0], int64(f), 10))
 		}
 		i = end - 1
 	}

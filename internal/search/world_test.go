@@ -121,7 +121,7 @@ func (w *world) declare(name string, arguments ...amqp.Field) {
 
 func field(name string, v amqp.Value) amqp.Field { return amqp.Field{Name: name, Value: v} }
 
-// full declares a queue in which nothing has room: what is published dies, and goes to another.
+// full declares a queue in which nothing has space: what is published dies, and goes to another.
 func (w *world) full(name, to string) {
 	w.t.Helper()
 	w.declare(name, field("x-max-length", amqp.Int64(0)), field("x-dead-letter-exchange", amqp.String("")), field("x-dead-letter-routing-key", amqp.String(to)))

@@ -61,8 +61,9 @@ func (ps *Policies) PointsWith(p *Policy) int {
 	return ps.points + (&PolicyEntry{*p, ps.compile(p.Pattern)}).points()
 }
 
-// Admit refuses a policy for which those that are there leave no room. One that counts less than the one of its name is
-// always admitted: the log may have more of them, from before there was a bound.
+// Admit refuses a policy for which those that are there leave no space. One that counts less than
+// the one of its name is always admitted: the log may have more of them, from before there was a
+// bound.
 func (ps *Policies) Admit(p *Policy) *amqp.Error {
 	points, before := ps.PointsWith(p), ps.Of(p.Operator)[p.Name].points()
 	if points-before > max(ps.points, policyPointsMax) {

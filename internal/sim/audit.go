@@ -70,7 +70,7 @@ func (w *world) continues(st *step) bool {
 // ticks reports whether a tick has come, by itself or to go on with the command.
 func (st *step) ticks() bool { return st.command.Kind == vhost.Tick || st.portions > 1 }
 
-// partial reports whether a commit closed its channel: a queue had no room for what it publishes.
+// partial reports whether a commit closed its channel: a queue had no space for what it publishes.
 func (st *step) partial() bool {
 	return st.command.Kind == vhost.CommitTx && slices.ContainsFunc(st.effects, func(e vhost.Effect) bool {
 		return e.Kind == vhost.Closed && e.Channel == st.command.Channel

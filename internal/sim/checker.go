@@ -22,7 +22,7 @@ const (
 	// Damage: what the disk has changed is found before it matters, named with file and offset, never served as data,
 	// never cut without a report, and what was recorded as safe never cut at all.
 	Damage Checker = "damage"
-	// Drains: a full disk takes what drains it, and has room again then.
+	// Drains: a full disk takes what drains it, and has space again then.
 	Drains Checker = "drains"
 	// Moves: a dead letter has left its source exactly when each target has it, or its loss is counted.
 	Moves Checker = "moves"
@@ -34,7 +34,7 @@ const (
 	Expiry Checker = "expiry"
 	// Prefetch: nobody is handed more than prefetch and window allow.
 	Prefetch Checker = "prefetch"
-	// Served: no ready message waits while a consumer of its queue has room.
+	// Served: no ready message waits while a consumer of its queue has credit.
 	Served Checker = "served"
 	// Release: no effect is shown before the facts that it reveals are safe.
 	Release Checker = "release"

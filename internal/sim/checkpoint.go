@@ -11,7 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// A checkpoint is a state on its way into a checkpoint, and the room that is given back behind it.
+// A checkpoint is a state on its way into a checkpoint, and the space that is given back behind it.
 // While it is on its way, the machine goes on.
 type checkpoint struct {
 	at         storage.Index

@@ -162,7 +162,7 @@ func (w *world) open() {
 		case errors.Is(err, errBroken):
 			w.ail()
 		case errors.Is(err, vfs.ErrNoSpace):
-			w.roomy()
+			w.unlimitSpace()
 		default:
 			w.violate(Sound, "open: %v", err)
 		}
@@ -223,7 +223,7 @@ func (w *world) load() {
 		return
 	}
 	w.cramped = false
-	if w.heedRoom(); w.violation != nil || w.vhost != v {
+	if w.updateSpace(); w.violation != nil || w.vhost != v {
 		return
 	}
 	w.decide(vhost.Command{Kind: vhost.Recovered})

@@ -11,7 +11,7 @@ import (
 )
 
 // drain lets the disk run full with the reserve complete, and then takes everything out of the queues: that must go,
-// and give the room back.
+// and give the space back.
 func (w *world) drain() {
 	if w.o.Fault != FaultNone {
 		return
@@ -67,7 +67,7 @@ func (w *world) drain() {
 			w.keepAllHouse(alive)
 		}
 		if tries > patience && alive() {
-			w.violate(Drains, "the disk is full, and what drains it finds no room: %+v", w.journal.Stats())
+			w.violate(Drains, "the disk is full, and what drains it finds no space: %+v", w.journal.Stats())
 		}
 	}
 	w.regain(alive)
@@ -144,7 +144,7 @@ func (w *world) keepAllHouse(alive func() bool) {
 // completions is how many calls complete a reserve: each makes or fills a file, and about half of them do nothing.
 const completions = 100
 
-// regain makes sure that a disk from which everything was taken has room for more.
+// regain makes sure that a disk from which everything was taken has space for more.
 func (w *world) regain(alive func() bool) {
 	for range 2 { // one may have been under way
 		w.keepAllHouse(alive)
@@ -153,14 +153,15 @@ func (w *world) regain(alive func() bool) {
 		return
 	}
 	if err := w.journal.Reserve(journal.Overhead, journal.Growing); err != nil {
-		w.violate(Drains, "everything was taken from a full disk, and there is no room: %v, %+v", err, w.journal.Stats())
+		w.violate(Drains, "everything was taken from a full disk, and there is no space: %v, %+v", err,
+			w.journal.Stats())
 	}
 	w.result.Drained++
-	w.roomy()
+	w.unlimitSpace()
 	for n := 0; n < completions && w.full && alive(); n++ {
 		w.prepare()
 	}
 	if w.full && alive() {
-		w.violate(Drains, "the disk has room again, and publishers wait")
+		w.violate(Drains, "the disk has space again, and publishers wait")
 	}
 }

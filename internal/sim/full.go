@@ -10,7 +10,7 @@ import (
 // inFlight is how many bytes may be on their way to the journal.
 const inFlight = segmentBytes / 2
 
-// outagesMost is how often the power goes in a full life. Where somebody takes all room at once, each start may cost a
+// outagesMost is how often the power goes in a full life. Where somebody takes all space at once, each start may cost a
 // part of the reserve: see begunAgain.
 const outagesMost = 6
 
@@ -20,7 +20,7 @@ const outagesMost = 6
 const segmentsLeast = 4
 
 // fullLife makes a disk that is full most of the time: of a few segments beyond the reserve, with a small reserve in
-// some lives. Another process takes room and gives it back, in some lives all of it at once.
+// some lives. Another process takes space and gives it back, in some lives all of it at once.
 func (w *world) fullLife() {
 	w.reserve = int64(1+w.dice.IntN(10)) * segmentBytes
 	w.greedy, w.squeezed = w.Chance(3), !w.Chance(3)
@@ -29,8 +29,8 @@ func (w *world) fullLife() {
 	w.faulty.Budget(int64(8+w.dice.IntN(24)) * segmentBytes)
 }
 
-// fullDisk is what happens beside clients in a full life: another process takes room, or gives some back; and with
-// Outages the power goes while a broker is short of room, with something on its way.
+// fullDisk is what happens beside clients in a full life: another process takes space, or gives some back; and with
+// Outages the power goes while a broker is short of space, with something on its way.
 func (w *world) fullDisk() {
 	switch {
 	case w.squeezed && w.Chance(4):
@@ -46,7 +46,7 @@ func (w *world) fullDisk() {
 	}
 }
 
-// neighborTakes lets another process take room, or give some back.
+// neighborTakes lets another process take space, or give some back.
 func (w *world) neighborTakes() {
 	switch left := w.faulty.Left(); {
 	case left < 0 || w.looking:
@@ -57,7 +57,7 @@ func (w *world) neighborTakes() {
 	}
 }
 
-// neighborTakesMost lets another process take almost all room that there is, again and again.
+// neighborTakesMost lets another process take almost all space that there is, again and again.
 func (w *world) neighborTakesMost() {
 	if left := w.faulty.Left(); left > 0 && !w.looking {
 		w.faulty.Budget(min(left, w.dice.Int64N(segmentBytes)))
@@ -94,16 +94,17 @@ func (w *world) pace() {
 	if !w.o.FullDisk || w.violation != nil || w.besides || w.torn {
 		return
 	}
-	use := w.room()
-	w.result.Rooms[use]++
+	use := w.spaceFor()
+	w.result.Space[use]++
 	if n := w.underWay(); n > inFlight {
 		w.overdone = w.overdone || n > 2*inFlight && w.full
 		w.write()
 	}
 }
 
-// drainFull is the end of a full life: publishers stop, nobody gives room back or takes any, clients ack, purge and
-// delete everything. From whatever state, that must go on until nothing is left, and then there is room for publishing.
+// drainFull is the end of a full life: publishers stop, nobody gives space back or takes any,
+// clients ack, purge and delete everything. From whatever state, that must go on until nothing is
+// left, and then there is space for publishing.
 func (w *world) drainFull() {
 	w.repair()
 	w.mend("never")
@@ -122,7 +123,7 @@ func (w *world) drainFull() {
 			return
 		}
 		before := w.remaining()
-		if w.heedRoom() {
+		if w.updateSpace() {
 			w.take()
 		}
 		if alive() && w.settle() && w.remaining() < before {
@@ -135,15 +136,17 @@ func (w *world) drainFull() {
 		if alive() {
 			w.prepare()
 		}
-		if idle > 60 && alive() && w.room() == journal.Growing {
-			break // there is room; what is left, clients have to settle otherwise
+		if idle > 60 && alive() && w.spaceFor() == journal.Growing {
+			break // there is space; what is left, clients have to settle otherwise
 		}
 		if idle > 60 && alive() {
-			w.violate(Drains, "the disk is full, there is room for use %d, and what drains it goes no further: %d are left; %+v", w.room(), w.remaining(), w.journal.Stats())
+			w.violate(Drains,
+				"the disk is full, there is space for use %d, and what drains it goes no further: %d are left; %+v",
+				w.spaceFor(), w.remaining(), w.journal.Stats())
 		}
 	}
-	for n := 0; n < 8 && alive() && w.room() != journal.Growing; n++ {
-		w.heedRoom()
+	for n := 0; n < 8 && alive() && w.spaceFor() != journal.Growing; n++ {
+		w.updateSpace()
 		w.settle()
 		w.keepAllHouse(alive)
 		w.takeAll()
@@ -154,9 +157,10 @@ func (w *world) drainFull() {
 	if !alive() {
 		return
 	}
-	// A disk that is smaller than the reserve never has room for publishing; then the log is as short as it can be.
-	if s := w.journal.Stats(); !w.overdone && w.journal.Room() != journal.Growing && s.Segments > segmentsLeast {
-		w.violate(Drains, "everything was taken from a full disk, and there is room for use %d only: %+v", w.journal.Room(), s)
+	// A disk that is smaller than the reserve never has space for publishing; then the log is as short as it can be.
+	if s := w.journal.Stats(); !w.overdone && w.journal.SpaceFor() != journal.Growing && s.Segments > segmentsLeast {
+		w.violate(Drains, "everything was taken from a full disk, and there is space for use %d only: %+v",
+			w.journal.SpaceFor(), s)
 		return
 	}
 	w.result.Drained++

@@ -90,7 +90,8 @@ func (w *world) onItsWay(st *step, d *departure) {
 			continue
 		}
 		if view := w.view(st, q); view != nil && !full(view, q, e.Bytes, true) && d.astray == 0 {
-			w.violate(Held, "message %d is on its way from %q, queue %d has room, is noted and did not get it", e.Message, e.Line.Name, id)
+			w.violate(Held, "message %d is on its way from %q, queue %d has space, is noted and did not get it",
+				e.Message, e.Line.Name, id)
 		}
 	}
 }
@@ -108,7 +109,7 @@ func (w *world) stays(st *step, e *ledger.Entry) {
 	e.Keep()
 }
 
-// retriesMax is how long a held letter that nothing blocks may stay, ms. Topology, policies and room call for it at
+// retriesMax is how long a held letter that nothing blocks may stay, ms. Topology, policies and space call for it at
 // once, but where there are very many, or were in the last manyFor ms: then for perLetter ms more for each, since a
 // sweep that has to read every one of them is followed by a pause as long.
 const (
@@ -149,7 +150,7 @@ func (w *world) checkRetried(now deadline.Instant) {
 	}
 }
 
-// checkBlocked looks at one held letter, target by target: none may have room for it longer than patience, ms.
+// checkBlocked looks at one held letter, target by target: none may have space for it longer than patience, ms.
 func (w *world) checkBlocked(e *ledger.Entry, from *vhost.QueueView, now, patience deadline.Instant) {
 	to := e.Way
 	if k, has := from.Settings.DLRK(); has {

@@ -249,7 +249,8 @@ func (w *world) checkExpired(st *step, e *ledger.Entry) {
 	}
 	if e.Zero == w.audits && e.State == queue.Ready && e.Line.Head() == e {
 		if x := w.takers()[e.Line.Name]; x != nil {
-			w.violate(Served, "message %d came to %q and expired there at once, and consumer %q has room", e.Message, e.Line.Name, x.Tag)
+			w.violate(Served, "message %d came to %q and expired there at once, and consumer %q has space", e.Message,
+				e.Line.Name, x.Tag)
 		}
 	}
 	view := w.view(st, e.Line)
@@ -260,7 +261,7 @@ func (w *world) checkExpired(st *step, e *ledger.Entry) {
 	}
 }
 
-// full reports whether a queue has no room for one more.
+// full reports whether a queue has no space for one more.
 func full(v *vhost.QueueView, q *ledger.Line, bytes int64, letter bool) bool {
 	set := &v.Settings
 	if dropsHead(set.Overflow) || q.Quorum && letter {

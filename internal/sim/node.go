@@ -49,13 +49,14 @@ func (w *world) stamp() vhost.Stamp {
 // at once, each portion a batch of its own, which may be the last that is written. It reports whether the machine took
 // the command; on a fault of the disk the machine is gone.
 func (w *world) decide(c vhost.Command) (ok bool) {
-	if k := c.Kind; w.o.Portions > 0 && k != vhost.Tick && k != vhost.Recovered && k != vhost.SetRoom && !w.settleDue() {
+	if k := c.Kind; w.o.Portions > 0 && k != vhost.Tick && k != vhost.Recovered && k != vhost.SetSpace &&
+		!w.settleDue() {
 		return false
 	}
 	s, recoveries := w.stamp(), w.result.Recoveries
 	st := w.stepOf(s, &c, w.foresee(&c))
 	refused, ok := w.portion(st, s, c)
-	for ok && w.violation == nil && c.Kind != vhost.SetRoom && w.goesOn() {
+	for ok && w.violation == nil && c.Kind != vhost.SetSpace && w.goesOn() {
 		w.unfinished = true
 		w.finish()
 		w.unfinished = false
@@ -97,7 +98,7 @@ func (w *world) portion(st *step, s vhost.Stamp, c vhost.Command) (refused *amqp
 // reports false if the machine is another one by then.
 func (w *world) settleDue() bool {
 	recoveries := w.result.Recoveries
-	for w.heedRoom() && w.result.Recoveries == recoveries {
+	for w.updateSpace() && w.result.Recoveries == recoveries {
 		if at, ok := w.vhost.Due(); !ok || at > w.stamp().Now {
 			return true
 		}

@@ -39,7 +39,7 @@ func (p *pages) reopen() {
 func (p *pages) Put(b []byte, transient bool) storage.Ref {
 	if transient {
 		if p.w.tight && p.w.Chance(3) {
-			return storage.Ref{} // there is no room
+			return storage.Ref{} // there is no space
 		}
 		p.w.result.Spilled++
 		p.last++

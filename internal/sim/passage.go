@@ -44,7 +44,7 @@ func (w *world) checkPassage(st *step, d *departure, outcome fact.Cause) *passag
 		return nil
 	}
 	p := w.foretell(st, d, outcome)
-	if st.portions <= 1 { // else a target may have got room since it refused the letter
+	if st.portions <= 1 { // else a target may have got space since it refused the letter
 		w.checkShelved(d, p)
 	}
 	kept := w.live.Number("lost-letters-max-bytes") > 0 && len(p.shelf) > 0

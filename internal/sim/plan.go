@@ -130,14 +130,14 @@ func (w *world) repair() {
 	w.ailing, w.starts = false, 0
 }
 
-// heal takes all plans back, and makes room.
+// heal takes all plans back, and makes space.
 func (w *world) heal() {
 	w.repair()
-	w.roomy()
+	w.unlimitSpace()
 }
 
-// roomy gives the disk room without end. The other process of a full life gives some back.
-func (w *world) roomy() {
+// unlimitSpace gives the disk space without end. The other process of a full life gives some back.
+func (w *world) unlimitSpace() {
 	if w.o.FullDisk && !w.ending {
 		w.faulty.Budget(w.faulty.Left() + int64(4+w.dice.IntN(8))*segmentBytes)
 		return
@@ -146,14 +146,14 @@ func (w *world) roomy() {
 	w.tight = false
 }
 
-// squeeze lets the disk run full soon, or gives it room again: enough, or a little.
+// squeeze lets the disk run full soon, or gives it space again: enough, or a little.
 func (w *world) squeeze() {
 	if w.o.FullDisk {
 		w.neighborTakes()
 		return
 	}
 	if w.tight && !w.Chance(4) {
-		w.roomy()
+		w.unlimitSpace()
 		return
 	}
 	w.stockUp()
@@ -161,8 +161,8 @@ func (w *world) squeeze() {
 	w.faulty.Budget(int64(w.dice.IntN(6 * segmentBytes)))
 }
 
-// stockUp completes the reserve. A disk that has room without end does not run full at once: that there is less is seen
-// in time.
+// stockUp completes the reserve. A disk that has space without end does not run full at once: that
+// there is less is seen in time.
 func (w *world) stockUp() {
 	if w.tight {
 		return
@@ -182,7 +182,7 @@ func (w *world) stockUp() {
 	}
 }
 
-// prepare makes room ahead of need, and finds out whether there is any: publishers wait while there is not.
+// prepare makes space ahead of need, and finds out whether there is any: publishers wait while there is not.
 func (w *world) prepare() {
 	var more bool
 	j, make := w.journal, w.tight || w.Chance(2)

@@ -10,7 +10,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// keeps reports whether a delayed exchange has room for one more, or one with that key to put it in the place of; a
+// keeps reports whether a delayed exchange has space for one more, or one with that key to put it in the place of; a
 // dead letter has none.
 func (w *world) keeps(x *topology.Exchange, key string) bool {
 	most, limited := x.Arguments.Get("x-delayed-max-length")

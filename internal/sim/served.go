@@ -2,7 +2,7 @@ package sim
 
 import "github.com/bartleby-mq/bartleby/internal/sim/clients"
 
-// takers finds the consumer of each queue that may take a message now, and has room for it.
+// takers finds the consumer of each queue that may take a message now, and has credit for it.
 func (w *world) takers() map[string]*clients.Consumer {
 	first := map[string]*clients.Consumer{} // of each queue, the one that attached first
 	open := map[string]*clients.Consumer{}
@@ -11,7 +11,7 @@ func (w *world) takers() map[string]*clients.Consumer {
 			if f := first[x.Queue]; f == nil || x.Attached < f.Attached {
 				first[x.Queue] = x
 			}
-			if o := open[x.Queue]; ch.Room(x) && (o == nil || x.Attached < o.Attached) {
+			if o := open[x.Queue]; ch.HasCredit(x) && (o == nil || x.Attached < o.Attached) {
 				open[x.Queue] = x
 			}
 		}
@@ -29,7 +29,7 @@ func (w *world) checkServed() {
 	takers := w.takers()
 	for _, q := range w.live.Lines {
 		if x := takers[q.Name]; x != nil && q.Ready() > 0 {
-			w.violate(Served, "%d messages are ready in %q, and consumer %q has room", q.Ready(), q.Name, x.Tag)
+			w.violate(Served, "%d messages are ready in %q, and consumer %q has space", q.Ready(), q.Name, x.Tag)
 		}
 	}
 }

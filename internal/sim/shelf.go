@@ -65,7 +65,7 @@ func (w *world) checkShelved(d *departure, p *passage) {
 	}
 }
 
-// checkEvicted makes sure that the one whose turn it is goes if there is no room, or one whose time is over.
+// checkEvicted makes sure that the one whose turn it is goes if there is no space, or one whose time is over.
 func (w *world) checkEvicted(st *step, e *ledger.Entry) {
 	most := w.live.Number("lost-letters-max-bytes")
 	due := e.ExpireAt <= st.stamp.Now

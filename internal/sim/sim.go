@@ -54,12 +54,12 @@ type Result struct {
 	FailedAt   map[string]int            // calls of the disk that failed, by kind
 	BrokenAt   map[string]int            // those that failed from then on
 	Failures   int                       // failed writes and syncs that the journal recovered from
-	Full       int                       // times that publishers had to wait for room
-	Stuck      int                       // times that nothing could be written for want of room
+	Full       int                       // times that publishers had to wait for space
+	Stuck      int                       // times that nothing could be written for lack of space
 	Drained    int                       // full disks that were drained
 	Excused    int                       // of full lives, those in which more was decided at once than may be on its way
-	Rooms      [4]int                    // of full lives, steps in which there was room first for that use
-	PutOff     int                       // copies that could not die for want of room
+	Space      [4]int                    // of full lives, steps in which there was space first for that use
+	PutOff     int                       // copies that could not die for lack of space
 	Reclaimed  int                       // segments
 	Rewritten  int                       // of these, sparse ones
 	Paged      int                       // durable pages that were put
@@ -135,13 +135,13 @@ type world struct {
 	tight      bool         // the disk has a budget
 	full       bool         // no file can be made: publishers wait
 	cramped    bool         // the machine knows that letters must not move
-	forced     bool         // though there is room
+	forced     bool         // though there is space
 	overdone   bool         // more was decided at once than may be on its way to the disk
 	reserve    int64        // of the journal, bytes
 	missing    bool         // a file that the disk has lost stays away
 	stock      int          // files of the journal's segments when the power went; 0: nobody looks
 	ending     bool         // the life is over: what is left are the last checks
-	greedy     bool         // another process takes all room that is given up, at once
+	greedy     bool         // another process takes all space that is given up, at once
 	squeezed   bool         // it takes most of it all the time
 	ailing     bool         // some call of the disk always fails
 	starts     int          // since then

@@ -143,8 +143,8 @@ func (r *Result) add(o *Result) {
 	r.Drained += o.Drained
 	r.PutOff += o.PutOff
 	r.Excused += o.Excused
-	for i, n := range o.Rooms {
-		r.Rooms[i] += n
+	for i, n := range o.Space {
+		r.Space[i] += n
 	}
 	sum(r.Harmed, o.Harmed)
 	sum(r.Found, o.Found)
@@ -294,16 +294,17 @@ func TestFullDisks(t *testing.T) {
 	}
 	all, count, failed := live(*disks, options)
 	mustHold(t, failed)
-	t.Logf("%d full disks: %d drained, %d excused (too much at once, or starts in a row); steps with room first for publishing, moving, draining, nothing: %v; %d copies put off, %d times nothing could be written",
-		count, all.Drained, all.Excused, all.Rooms, all.PutOff, all.Stuck)
-	if all.PutOff == 0 || all.Rooms[0] > all.Rooms[1]+all.Rooms[2] {
+	t.Logf("%d full disks: %d drained, %d excused (too much at once, or starts in a row); steps with space first for "+
+		"publishing, moving, draining, nothing: %v; %d copies put off, %d times nothing could be written",
+		count, all.Drained, all.Excused, all.Space, all.PutOff, all.Stuck)
+	if all.PutOff == 0 || all.Space[0] > all.Space[1]+all.Space[2] {
 		t.Error("the disks were not full most of the time")
 	}
 	if all.Drained < int(count*9/10) {
 		t.Error("too few disks were drained")
 	}
-	if count >= 300 && all.Rooms[2] < int(count/10) { // the reserve is there so that this is rare
-		t.Error("too few disks had room for draining alone")
+	if count >= 300 && all.Space[2] < int(count/10) { // the reserve is there so that this is rare
+		t.Error("too few disks had space for draining alone")
 	}
 }
 

@@ -75,7 +75,8 @@ func (w *world) checkPunctual() {
 		for _, e := range q.Copies {
 			due := e.State != queue.Unacked && e.ExpireAt != 0 && e.ExpireAt <= now
 			switch {
-			case w.cramped && q != w.live.Shelf && (q.Kept != nil || due || e.State == queue.Waiting): // it waits for room
+			// it waits for space
+			case w.cramped && q != w.live.Shelf && (q.Kept != nil || due || e.State == queue.Waiting):
 			case q.Kept != nil && e.Until <= now:
 				w.violate(Schedule, "message %d was due in %q at %d, it is %d", e.Message, q.Name, e.Until, now)
 			case e.State == queue.Waiting && e.Until <= now:

@@ -7,7 +7,7 @@ import (
 // work lets clients ask for a few things; all of it is one batch, as after one read of a socket or several.
 func (w *world) work() {
 	recoveries := w.result.Recoveries
-	if !w.heedRoom() {
+	if !w.updateSpace() {
 		return
 	}
 	for range 1 + w.dice.IntN(6) {
@@ -38,7 +38,7 @@ func (w *world) pass() {
 // tick lets everything that is due happen, round by round, as the engine does.
 func (w *world) tick() {
 	recoveries := w.result.Recoveries
-	if !w.heedRoom() {
+	if !w.updateSpace() {
 		return
 	}
 	for w.violation == nil {
@@ -51,7 +51,7 @@ func (w *world) tick() {
 			return
 		}
 		w.finish()
-		if w.pace(); w.result.Recoveries != recoveries || !w.heedRoom() {
+		if w.pace(); w.result.Recoveries != recoveries || !w.updateSpace() {
 			return
 		}
 	}

@@ -54,7 +54,7 @@ func (b *bounded) add(name string, open func(string) (File, error)) (File, error
 	return f, nil
 }
 
-// enter notes that f is open, and makes room for it.
+// enter notes that f is open, and makes space for it.
 func (b *bounded) enter(f *boundedFile) {
 	b.touch(f)
 	b.open = append(b.open, f)

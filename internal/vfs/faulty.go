@@ -277,7 +277,7 @@ func (f *faultyFile) WriteAt(p []byte, off int64) (int, error) {
 	if err := f.fs.ask(Call{Op: "write", Name: f.name, Off: off, Len: int64(len(p))}); err != nil {
 		return 0, err
 	}
-	if err := f.room(off + int64(len(p))); err != nil {
+	if err := f.spend(off + int64(len(p))); err != nil {
 		return 0, err
 	}
 	return f.file.WriteAt(p, off)
@@ -290,14 +290,14 @@ func (f *faultyFile) grow(off, n int64, by func(off, n int64) error) error {
 	if err := f.fs.ask(Call{Op: "preallocate", Name: f.name, Off: off, Len: n}); err != nil {
 		return err
 	}
-	if err := f.room(off + n); err != nil {
+	if err := f.spend(off + n); err != nil {
 		return err
 	}
 	return by(off, n)
 }
 
-// room takes from the budget what the file grows by to end at end.
-func (f *faultyFile) room(end int64) error {
+// spend takes from the budget what the file grows by to end at end.
+func (f *faultyFile) spend(end int64) error {
 	size, err := f.file.Size()
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// What comes back after a restart, and what had to wait for room on the disk, is settled in portions by ticks. What is
+// What comes back after a restart, and what had to wait for space on the disk, is settled in portions by ticks. What is
 // left is unacked and with nobody; it is connected state: after a crash it has not been settled.
 // Source: ours, decision 18.
 

@@ -245,8 +245,8 @@ func (ch *channel) detach(x *queue.Consumer) bool {
 	return true
 }
 
-// wake looks at all queues that ch consumes from: it has room again. They come in turn, the one that was served last
-// comes last: what room there is may be used up by the first that has messages, and no queue may starve the others.
+// wake looks at all queues that ch consumes from: it has credit again. They come in turn, the one that was served last
+// comes last: what credit there is may be used up by the first that has messages, and no queue may starve the others.
 func (v *VHost) wake(ch *channel) {
 	v.work += len(ch.consumers) * workOfWake
 	many := len(ch.consumers) > wakeMany

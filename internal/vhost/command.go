@@ -117,8 +117,8 @@ const (
 	// redriven, or why not; then a Went each queue to which it went.
 	Resend
 
-	// SetRoom: Room. Whether there is room on the disk for dead letters to move; a vhost begins with it.
-	SetRoom
+	// SetSpace: Space. Whether there is space on the disk for dead letters to move; a vhost begins with it.
+	SetSpace
 
 	// Tick lets time pass: what is due at Stamp.Now happens, up to tickMax deadlines.
 	Tick
@@ -144,7 +144,7 @@ type Command struct {
 	Requeue  bool
 	NoWait   bool
 
-	Room bool
+	Space bool
 
 	Window     int64
 	Number     uint16
@@ -173,7 +173,7 @@ type Definition struct {
 	IfUnused     bool
 	IfEmpty      bool
 	NoAck        bool
-	IfFits       bool // of a get: a message stays for which the connection's window has no room, as if there were none
+	IfFits       bool // of a get: a message stays for which the connection's window has no space, as if there were none
 	Global       bool
 	CancelNotify bool
 	PrefetchSize uint32

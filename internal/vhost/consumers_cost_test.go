@@ -6,7 +6,7 @@ import (
 )
 
 // TestFullConsumersCostNothing says that an ack, or a connection that reads, makes the machine look at all consumers of
-// a queue that have no room, or that such work counts for nothing.
+// a queue that have no space, or that such work counts for nothing.
 func TestFullConsumersCostNothing(t *testing.T) {
 	t.Parallel()
 	const n = 2000

@@ -75,7 +75,7 @@ func (v *VHost) leaves(q *queueState, p *passage, ms int64) {
 	}
 }
 
-// deadLetterOnReject makes a dead letter of a message that q has no room for, if q is set so.
+// deadLetterOnReject makes a dead letter of a message that q has no space for, if q is set so.
 // Source: RabbitMQ maxlength#overflow-behaviour, reject-publish-dlx.
 func (s *step) deadLetterOnReject(q *queueState, m *message, depth int) passage {
 	if !q.settings.PassesOn() {
@@ -106,7 +106,7 @@ type attempt struct {
 // passage is what came of that.
 type passage struct {
 	took    []fact.QueueID // the targets that have it
-	full    []fact.QueueID // those that have no room; only if the queue holds it for them
+	full    []fact.QueueID // those that have no space; only if the queue holds it for them
 	missing fact.Cause     // why it is held, 0 if it is not
 	stays   bool           // it stays in place
 	placed  bool           // a queue or the lost store has it
@@ -269,7 +269,7 @@ func (s *step) deliverDeadLetter(from *queueState, m *message, ids []fact.QueueI
 		for _, q := range cycles {
 			s.storeOrLose(from, m, fact.LostCycle, q.object.Name, p)
 		}
-	case p.missing == 0: // what waits for room says so
+	case p.missing == 0: // what waits for space says so
 		p.missing = fact.LostCycle
 	}
 }
@@ -358,9 +358,9 @@ func (v *VHost) lose(from *queueState, c fact.Cause, kept bool) {
 	v.note(Loss{Queue: from.object.Name, Cause: c, Kept: kept})
 }
 
-// A Loss is a dead letter of Queue that found no place. Kept says that the lost store has it. With the cause GoneShelf
-// it is a letter that the lost store gave up. With a Reader it is none: a direct reply that found no room on its way to
-// the connection of that name.
+// A Loss is a dead letter of Queue that found no place. Kept says that the lost store has it. With
+// the cause GoneShelf it is a letter that the lost store gave up. With a Reader it is none: a
+// direct reply that found no space on its way to the connection of that name.
 type Loss struct {
 	Queue  string
 	Cause  fact.Cause

@@ -21,7 +21,7 @@ func (d *Delivered) View() (View, error) {
 	return v, err
 }
 
-// AppendView is View with room for what has to be rendered: the result aliases d's bytes and buf. A message
+// AppendView is View with space for what has to be rendered: the result aliases d's bytes and buf. A message
 // that is no dead letter and was never counted costs nothing: its octets are as they came.
 //
 // Properties get at most limit octets, 0 for no limit: a content header is one frame, which a client that agreed on

@@ -11,8 +11,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// dispatch pairs ready messages with consumers that have room, until one side runs out. Where very many have expired at
-// the head, ticks go on.
+// dispatch pairs ready messages with consumers that have credit, until one side runs out. Where
+// very many have expired at the head, ticks go on.
 func (s *step) dispatch(q *queueState, depth int) {
 	for q.messages.Ready() > 0 {
 		x := q.consumers.Next()

@@ -72,7 +72,7 @@ func (v *VHost) disarm(q *queueState) {
 	v.disarmExpiry(q)
 	v.disarmHead(q)
 	if q.again != 0 {
-		v.deadlines.Remove(deadline.Entry{At: q.again, Owner: owner(q, ownRoom)})
+		v.deadlines.Remove(deadline.Entry{At: q.again, Owner: owner(q, ownSpace)})
 		q.again = 0
 	}
 	if q.excess != 0 {

@@ -11,7 +11,7 @@ import (
 )
 
 // With at-least-once, a dead letter that not all its targets can take stays in its queue, held: it died, its death is
-// in its history, and it is neither ready nor unacked. Two things try it again. Room: a full target that has room
+// in its history, and it is neither ready nor unacked. Two things try it again. Space: a full target that has space
 // takes the letters that wait for it, in order. A sweep: all held letters of the vhost in turn, when the topology or
 // a policy has changed, after a restart, and now and then. What is held survives; who waits for whom is connected
 // state, which the first sweep finds.
@@ -186,8 +186,9 @@ func (v *VHost) letterRouteOf(q *queueState) *letterRoute {
 	return w
 }
 
-// stuck reports whether a letter need not be read to be known to stay held, and notes why. A target that has no room is
-// believed only if the letter was tried since its way was made: it may be one to which it would come in a cycle.
+// stuck reports whether a letter need not be read to be known to stay held, and notes why. A target
+// that has no space is believed only if the letter was tried since its way was made: it may be one
+// to which it would come in a cycle.
 func (s *step) stuck(q *queueState, seq queue.Seq, e *queue.Entry) bool {
 	x, w := q.held[seq], s.letterRouteOf(q)
 	p := passage{took: x.took, missing: fact.LostExchange}
@@ -227,8 +228,8 @@ func (s *step) stuck(q *queueState, seq queue.Seq, e *queue.Entry) bool {
 	return true
 }
 
-// retryBlocked lets letters into t that waited for room in it, in order, a portion at a time. One that is too large for
-// the room that there is lets smaller ones pass.
+// retryBlocked lets letters into t that waited for space in it, in order, a portion at a time. One
+// that is too large for the space that there is lets smaller ones pass.
 func (s *step) retryBlocked(t *queueState, depth int) {
 	all := s.holding.blocked[t.id]
 	delete(s.holding.blocked, t.id)
@@ -260,7 +261,7 @@ func (s *step) retryBlocked(t *queueState, depth int) {
 func (s *step) lookLater(q *queueState) {
 	if q.again == 0 {
 		q.again = s.Now
-		s.deadlines.Add(deadline.Entry{At: q.again, Owner: owner(q, ownRoom)})
+		s.deadlines.Add(deadline.Entry{At: q.again, Owner: owner(q, ownSpace)})
 	}
 }
 

@@ -109,7 +109,7 @@ type SkipReason uint8
 const (
 	SkipNoExchange SkipReason = iota + 1 // the exchange is not there
 	SkipNoRoute                          // it leads to no queue
-	SkipRefused                          // a queue has no room
+	SkipRefused                          // a queue has no space
 	SkipNoQueue                          // the queue is not there
 	SkipUnknown                          // there is no such letter
 	SkipBusy                             // a consumer has it, it waits, or it is held

@@ -2,7 +2,7 @@ package vhost
 
 const (
 	// hotEntriesMax is how many messages of all queues are in memory at once, 32 bytes each: more are in pages.
-	// With two chunks hot, at its head and at its end, a thousand long queues have room. Source: ours, decision 11.
+	// With two chunks hot, at its head and at its end, a thousand long queues have space. Source: ours, decision 11.
 	hotEntriesMax = 512 << 10
 	// volatileBytesMax is how many bytes of transient records are in memory: more are spilled.
 	volatileBytesMax = 24 << 20
@@ -47,8 +47,9 @@ const (
 	// A binding that goes is looked up in the lists of both its ends, and what is behind it there is moved.
 	workOfBinding = 256
 	movedPerByte  = 4
-	// A look is one at a consumer that has no room; a wake is of one whose channel or connection has room again, with
-	// its queue. If the channel has more than wakeMany, all consumers of their queues are looked at.
+	// A look is one at a consumer that has no credit; a wake is of one whose channel or connection
+	// has credit again, with its queue. If the channel has more than wakeMany, all consumers of
+	// their queues are looked at.
 	workOfLook = 32
 	workOfWake = 128
 	wakeMany   = 64
@@ -85,7 +86,7 @@ const (
 	historyBytesMax = 256 << 10
 	// clientDeathsMax is how many entries of a publisher's x-death are read, where they are.
 	clientDeathsMax = 64
-	// retryBlockedMax is how many letters a queue with room again takes at once; the rest follows tick by tick.
+	// retryBlockedMax is how many letters a queue with space again takes at once; the rest follows tick by tick.
 	retryBlockedMax = 256
 	// sweepMax is how many held letters one tick tries again.
 	sweepMax = 4096
@@ -122,7 +123,7 @@ const (
 	// txCopiesMax bounds what a commit makes.
 	txCopiesMax = 1 << 20
 	// copyKeysMax is how many routing keys CC, and BCC, may have: a record counts them in two octets, and each is
-	// routed by itself. A frame of the usual size has room for half as many.
+	// routed by itself. A frame of the usual size has space for half as many.
 	copyKeysMax = 1<<16 - 1
 	// tableBytesMax bounds the arguments of a queue, exchange, binding or consumer, the definition of a policy, and
 	// options, as AMQP encodes them: a frame of the usual size. tableValuesMax bounds their values, nested ones

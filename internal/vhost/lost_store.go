@@ -92,7 +92,7 @@ func (v *VHost) loser() (seq queue.Seq, ok bool) {
 	return v.shares.loser()
 }
 
-// evict ends a letter that the lost store has no room or no time for any more.
+// evict ends a letter that the lost store has no space or no time for any more.
 func (s *step) evict(seq queue.Seq) {
 	s.note(Loss{Cause: fact.GoneShelf})
 	s.end(s.lost, seq, fact.GoneShelf)

@@ -20,8 +20,8 @@ type headerField struct {
 // every delivery passes here. over is by how many octets the result has to be less than it were: see trim.
 // Source: RabbitMQ 4.x; docs/compat/dead-lettering.md#5 and #6.
 func appendMerged(b, own, theirs []byte, hideCC bool, over int) ([]byte, error) {
-	var room [32]headerField
-	fields := room[:0]
+	var buf [32]headerField
+	fields := buf[:0]
 	for i, table := range [2][]byte{own, theirs} {
 		for rest := table[min(4, len(table)):]; len(rest) > 0; {
 			f := headerField{own: i == 0}

@@ -71,7 +71,7 @@ func TestLettersFitInAHeaderFrame(t *testing.T) {
 }
 
 // TestWhatIsLeftOutFirst says that a letter loses more important headers before lesser ones, or its publisher's; or
-// that an x-death of the publisher's own is taken for the broker's when there is no room for that.
+// that an x-death of the publisher's own is taken for the broker's when there is no space for that.
 func TestWhatIsLeftOutFirst(t *testing.T) {
 	t.Parallel()
 	theirs := amqp.Table{{Name: "mine", Value: amqp.String(strings.Repeat("m", 100))}, {Name: "x-death", Value: amqp.String("forged")}}

@@ -227,8 +227,8 @@ func (d *duel) Taker(among []oracle.ConsumerID) int {
 	return 0
 }
 
-// Room implements oracle.Choices.
-func (d *duel) Room(as oracle.CopyID, among []string) int {
+// Taken implements oracle.Choices.
+func (d *duel) Taken(as oracle.CopyID, among []string) int {
 	return max(slices.Index(among, d.letters[as]), 0)
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // An orphan is an auto-delete exchange that has lost its last binding. It is deleted, which may orphan the exchanges
-// that are bound to it. A step deletes as many as it has room for, ticks delete the rest:
+// that are bound to it. A step deletes as many as it has space for, ticks delete the rest:
 //
 //	QueueDeleted  ExchangeDeleted …  Orphaned 1    ExchangeDeleted …    ExchangeDeleted …  Orphaned 0
 //	 └─────────────── one batch ────────────┘

@@ -63,7 +63,7 @@ func (s *step) publish(ch *channel, c *Command) *amqp.Error {
 
 // publishFrom is publish for a message whose record may be in the log already; record is zero if it is not. Every
 // refusal comes before the first change: admit changes, and refuses nothing. full reports that a queue, or a delayed
-// exchange, had no room.
+// exchange, had no space.
 func (s *step) publishFrom(record storage.Ref, ch *channel, c *Command) (full bool, _ *amqp.Error) {
 	p := publication{ch: ch}
 	p.record = record
@@ -208,7 +208,7 @@ func (s *step) admit(c *Command, p *publication) (full bool) {
 }
 
 // delay does what exchanges on the way do that keep messages: those that keep what they see, and delayed ones. kept is
-// what waits of the message; full: one has no room for it; replaced: it is due, and what waited under its key was
+// what waits of the message; full: one has no space for it; replaced: it is due, and what waited under its key was
 // cancelled for it.
 func (s *step) delay(c *Command, p *publication) (kept []ScheduledID, full, replaced bool) {
 	s.keepRecent(&p.message, p.way.Recent)
@@ -227,7 +227,7 @@ type published struct {
 	from    *flow
 	tag     uint64 // of its confirm
 	resent  bool
-	full    bool // a queue, or a delayed exchange, had no room
+	full    bool // a queue, or a delayed exchange, had no space
 	durable bool // something of it is in the log
 }
 
@@ -371,8 +371,8 @@ func (s *step) publishToNone(ch *channel, c *Command, m *message, from *flow) {
 	}
 }
 
-// deliverTo enqueues m wherever there is room. A queue that refuses may make it a dead letter at once.
-// refused: at least one queue had no room. durable: a copy is in the log.
+// deliverTo enqueues m wherever there is space. A queue that refuses may make it a dead letter at once.
+// refused: at least one queue had no space. durable: a copy is in the log.
 func (s *step) deliverTo(targets []*queueState, m *message, depth int) (refused, durable bool) {
 	for i := range targets {
 		q := targets[i]
@@ -400,7 +400,7 @@ func (q *queueState) refusesBytes(body uint32, letter bool) bool {
 }
 
 // refusesMore is refuses for the last of n messages, with so many octets of bodies together. A quorum queue always has
-// room for a dead letter. Source: docs/compat/dead-lettering.md#11.
+// space for a dead letter. Source: docs/compat/dead-lettering.md#11.
 func (q *queueState) refusesMore(n, octets int64, letter bool) bool {
 	return !q.settings.Overflow.DropsHead() && !(q.quorum && letter) && q.overWith(q.settings, queue.Held, n, octets)
 }

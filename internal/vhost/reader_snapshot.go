@@ -40,7 +40,7 @@ type SnapshotQueue struct {
 	Bytes                  int64 // of bodies
 	Consumers              int
 	Full                   bool // it is at its limit
-	Refuses                bool // it has no room for a dead letter
+	Refuses                bool // it has no space for a dead letter
 }
 
 // A Snapshotter makes a Snapshot, in portions between which the vhost serves others. The zero value begins one.

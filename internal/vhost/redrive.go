@@ -77,7 +77,7 @@ func (p *Progress) bound(m *queue.Messages, newest bool) {
 	}
 }
 
-// forgetOldest makes room for a job.
+// forgetOldest makes space for a job.
 func (s *step) forgetOldest() bool {
 	for _, j := range s.jobs.all {
 		if j.State.Ended() {

@@ -57,7 +57,7 @@ func (s *step) redriveRoute(o *JobSpec, source *queueState, seq queue.Seq, m *me
 		why = SkipSameQueue
 	}
 	if why == 0 {
-		why = s.roomAt(m, &w)
+		why = s.spaceAt(m, &w)
 	}
 	return w, why
 }
@@ -104,8 +104,8 @@ func (s *step) routeBack(m *message, h fact.History, w *destination) SkipReason 
 	return 0
 }
 
-// roomAt reports why a letter cannot go where w leads: all of it goes, or nothing.
-func (v *VHost) roomAt(m *message, w *destination) SkipReason {
+// spaceAt reports why a letter cannot go where w leads: all of it goes, or nothing.
+func (v *VHost) spaceAt(m *message, w *destination) SkipReason {
 	if len(w.keepers) > 0 && (m.malformedDelay != nil || slices.ContainsFunc(w.keepers, func(x *topology.Exchange) bool { return v.isFull(x, m) })) {
 		return SkipRefused
 	}

@@ -97,7 +97,7 @@ func (ch *channel) withReplyTo(scan *amqp.PropertyScan, properties []byte) ([]by
 
 // deliverReply hands a message to the channel that its key names, past all queues, and reports whether there is
 // one that takes it. It leaves no fact; what it tells may depend on some, which are safe with batch after.
-// A reply has no queue to wait in. A client that reads too slowly loses those for which there is no room: a replier
+// A reply has no queue to wait in. A client that reads too slowly loses those for which there is no space: a replier
 // that waited for it would keep others waiting. Source: RabbitMQ direct-reply-to, at most once; the bound is ours.
 func (s *step) deliverReply(c *Command, m *message, after storage.Index) bool {
 	if len(c.Exchange) > 0 || !bytes.HasPrefix(c.Key, []byte(DirectReply+".")) {
@@ -107,7 +107,7 @@ func (s *step) deliverReply(c *Command, m *message, after storage.Index) bool {
 	if to == nil {
 		return false
 	}
-	if n := to.conn; !s.hasRoomForReply(n) {
+	if n := to.conn; !s.fitsReply(n) {
 		s.traffic.RepliesDropped++
 		s.note(Loss{Reader: n.name})
 		return false
@@ -123,10 +123,10 @@ func (s *step) deliverReply(c *Command, m *message, after storage.Index) bool {
 	return true
 }
 
-// hasRoomForReply reports whether a connection takes one more direct reply. Replies come in crowds: a connection may
+// fitsReply reports whether a connection takes one more direct reply. Replies come in crowds: a connection may
 // have more of them on their way than its window. When all connections together have too many, those that have most
 // lose theirs first.
-func (v *VHost) hasRoomForReply(n *conn) bool {
+func (v *VHost) fitsReply(n *conn) bool {
 	if n.window.Open() {
 		return true
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // TestRingOfQueuesEnds says that a message in a ring of ten thousand queues goes round for ever, or that its way takes
-// long: by time, by room, or with its history growing at each step.
+// long: by time, by space, or with its history growing at each step.
 func TestRingOfQueuesEnds(t *testing.T) {
 	t.Parallel()
 	const n = 10_000

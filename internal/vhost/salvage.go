@@ -70,7 +70,7 @@ func (s salvageRecords) Record(r storage.Ref) []byte { return s.mustRead(r) }
 // Head implements storage.Records.
 func (s salvageRecords) Head(r storage.Ref, n int) []byte { return s.mustRead(r.First(n)) }
 
-// Put implements storage.Pages: there is no room.
+// Put implements storage.Pages: there is no space.
 func (salvagePages) Put([]byte, bool) storage.Ref { return storage.Ref{} }
 
 // Get implements storage.Pages.

@@ -173,7 +173,7 @@ func (v *VHost) collectRuns(ch *channel, step *txStep) {
 	}
 }
 
-// applyStep does what a step of a committed transaction asks for. refused reports that a queue had no room; without
+// applyStep does what a step of a committed transaction asks for. refused reports that a queue had no space; without
 // done the rest is left to the next portion.
 func (s *step) applyStep(ch *channel, step *txStep) (refused, done bool) {
 	if step.kind == 0 {

@@ -79,8 +79,8 @@ func (s *step) decide(c *Command) error {
 	case OpenChannel:
 		s.openChannel(c)
 		return nil
-	case SetRoom:
-		s.setRoom(c.Room)
+	case SetSpace:
+		s.setSpace(c.Space)
 		return nil
 	case Tick:
 		s.tick()
@@ -111,7 +111,7 @@ func (s *step) decide(c *Command) error {
 // decideOn is the switch over what needs an open channel.
 func (s *step) decideOn(ch *channel, c *Command) *amqp.Error {
 	if s.cramped {
-		if err := s.noRoomFor(ch, c); err != nil {
+		if err := s.refuseGrowth(ch, c); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ func (c *Command) table() amqp.Table {
 }
 
 // checkTable refuses a table that is larger than a frame of the usual size could carry, or that has so many values that
-// it would take far more memory than it had in its frame, and one for which large tables leave no room. The rule is
+// it would take far more memory than it had in its frame, and one for which large tables leave no space. The rule is
 // here because AMQP, HTTP and imports share it.
 func (v *VHost) checkTable(c *Command) *amqp.Error {
 	t := c.table()

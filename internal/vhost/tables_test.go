@@ -11,7 +11,8 @@ import (
 )
 
 func TestLargeTablesAreBoundedTogether(t *testing.T) {
-	// If this fails, somebody who may declare fills the memory with arguments, or what is deleted takes its room along.
+	// If this fails, somebody who may declare fills the memory with arguments, or what is deleted
+	// takes its space along.
 	t.Parallel()
 	large := amqp.Table{textOf("note", strings.Repeat("x", 127<<10))}
 	w := newWorld()

@@ -15,8 +15,8 @@ const (
 	ownQueue              // the queue itself, unused
 	ownExcess             // work left over: more messages than the limit
 	ownPendingFree        // work left over: what was taken off in whole; of no queue
-	// work left over: letters that wait for room in the queue, or messages at its head that have expired
-	ownRoom
+	// work left over: letters that wait for space in the queue, or messages at its head that have expired
+	ownSpace
 	ownSweep   // all held letters; of no queue
 	ownChannel // a delivery that is not settled; the number above is a channel's
 	ownHanded  // what was handed over and is not in the log yet; of no queue
@@ -109,7 +109,7 @@ func (s *step) tick() {
 		case ownExcess:
 			q.excess = 0
 			s.markDirty(q, 0)
-		case ownRoom:
+		case ownSpace:
 			q.again = 0
 			s.markDirty(q, 0)
 		}

@@ -28,7 +28,7 @@ type Traffic struct {
 	Publishers int                         // channels open now on which was published
 	Repliers   int                         // consumers of direct replies now
 
-	RepliesDropped uint64 // direct replies for which there was no room on the way to a client that reads too slowly
+	RepliesDropped uint64 // direct replies for which there was no space on the way to a client that reads too slowly
 
 	Scheduled Scheduled
 	Redrives  Redrives
@@ -65,7 +65,7 @@ const (
 	FateMissing              // it does not exist
 	FateUnrouted             // it leads nowhere
 	FateCycle                // it would come to the same queue again
-	FateRefused              // a target had no room
+	FateRefused              // a target had no space
 	FateHops                 // it went through too many queues
 	FateHeld                 // its queue holds it, at-least-once
 	FateKept                 // it stays in its queue: it would only come round in a cycle

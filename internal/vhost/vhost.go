@@ -63,7 +63,7 @@ type VHost struct {
 	near      int          // messages that are in it by themselves
 	chunks    deadline.Set // of messages, each with the earliest deadline of those that are not
 
-	cramped bool        // there is no room for letters to move
+	cramped bool        // there is no space for letters to move
 	off     []task      // copies that were to die meanwhile, in order
 	late    []lateChunk // of what was due meanwhile, in order
 	isLate  map[lateChunk]bool

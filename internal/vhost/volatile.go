@@ -84,7 +84,7 @@ func (v *volatileStore) sweep() {
 	for v.bytes > v.bytesMax && v.oldest < len(v.closed) {
 		if c := v.chunks[v.closed[v.oldest]]; c != nil && c.page.IsZero() {
 			if c.page = v.pages.Put(c.bytes, true); c.page.IsZero() {
-				return // no room: it stays in memory
+				return // no space: it stays in memory
 			}
 			v.bytes -= cap(c.bytes)
 			v.spilled++

@@ -280,7 +280,7 @@ func walkOnce(seed uint64, steps int, done map[string]int) error {
 }
 
 // laws are what must hold between commands, beside Check: nothing that is due is still ready, nothing ready
-// waits for a consumer with room, no limit is exceeded, every deadline belongs to something, and volatile
+// waits for a consumer with credit, no limit is exceeded, every deadline belongs to something, and volatile
 // memory is held by copies alone.
 func (w *world) laws() error {
 	v := w.v

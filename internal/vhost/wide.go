@@ -31,7 +31,7 @@ func (v *VHost) firstOfWide(q *queueState, seq queue.Seq) bool {
 	return len(v.wide) > 0 && v.wide[0] == letterAt{q.id, seq}
 }
 
-// armWide has the next tick go on, if there is room for letters to move.
+// armWide has the next tick go on, if there is space for letters to move.
 func (s *step) armWide() {
 	if s.wideAt == 0 && len(s.wide) > 0 && !s.cramped {
 		s.wideAt = s.Now
@@ -39,7 +39,7 @@ func (s *step) armWide() {
 	}
 }
 
-// continueWide puts the first letter into a portion of its queues, and those behind it while the step has room.
+// continueWide puts the first letter into a portion of its queues, and those behind it while the step has space.
 func (s *step) continueWide() {
 	s.wideAt = 0
 	for len(s.wide) > 0 && !s.cramped && !s.full() {

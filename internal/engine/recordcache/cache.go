@@ -37,7 +37,7 @@ func (s *Shared) Prefetched() int64 { return s.prefetched.Load() }
 
 // Source is where a cache reads what it does not hold.
 type Source interface {
-	// Read returns the bytes that r names, in buf if it has the room that journal.ReadBytes reports.
+	// Read returns the bytes that r names, in buf if it has the space that journal.ReadBytes reports.
 	Read(buf []byte, r storage.Ref, hint *journal.Hint) ([]byte, error)
 	// ReadStretch fills s with what lies in a log from there on.
 	ReadStretch(s *journal.Stretch, log storage.LogID, index storage.Index, offset uint32) error

@@ -74,7 +74,7 @@ func TestColdRecords(t *testing.T) {
 		{20_000, 160, 200 << 10}, {8000, 160, 160}, {600, 5000, 1 << 20}, {60, 50_000, 1 << 20}, {16, 200_000, 1},
 	} {
 		log := newBacklog(t, vfs.NewMem(1), c.n, c.size, c.batch)
-		for _, taken := range []int64{0, stretchesMax} { // with all the room, and with hardly any
+		for _, taken := range []int64{0, stretchesMax} { // with all the space, and with hardly any
 			rng := rand.New(rand.NewPCG(seed, uint64(c.size)))
 			shared := new(Shared)
 			shared.cold.Store(taken)
@@ -135,7 +135,7 @@ func TestReadsOfABacklog(t *testing.T) {
 		t.Errorf("a thousand queues: %d single reads, %d stretches of %d", a, b, whole)
 	}
 	any := rand.New(rand.NewPCG(1, 1)).Perm(n)
-	// With little room, so that the log is many times what can be kept.
+	// With little space, so that the log is many times what can be kept.
 	if a, b := count(func(i int) int { return any[i] }, 20_000, stretchesMax); b > 20_000/16 {
 		t.Errorf("any order: %d single reads, %d stretches", a, b)
 	}

@@ -14,7 +14,7 @@ const (
 	stretchMemory = 64 << 10
 	// stretchesMax is how many a node has, but for what each cache may have anyway.
 	stretchesMax = coldBytesMax / stretchMemory
-	// stretchesLeast is how many a cache may have when others have taken the room.
+	// stretchesLeast is how many a cache may have when others have taken the space.
 	stretchesLeast = 8
 	// scratchesMax is how many pieces of stretchMemory for single records are used again.
 	scratchesMax = 8
@@ -166,9 +166,9 @@ func (c *coldCache) touch(s *stretch, n int) {
 }
 
 // assemble is for a record, of assembleMax bytes at the most, of which a stretch holds the beginning. Each piece that
-// it consists of takes room for all that is left of it.
+// it consists of takes space for all that is left of it.
 func (c *coldCache) assemble(beginning []byte, r storage.Ref) ([]byte, error) {
-	p := c.room(int(r.Size))
+	p := c.memory(int(r.Size))
 	p = append(p, beginning...)
 	n := uint32(len(beginning))
 	rest, err := c.get(storage.Ref{Log: r.Log, Index: r.Index, Offset: r.Offset + n, Size: r.Size - n})
@@ -255,11 +255,11 @@ func (c *coldCache) single(r storage.Ref) ([]byte, error) {
 		c.singles, c.need = 0, c.need-1
 	}
 	n := journal.ReadBytes(r)
-	return c.in.from.Read(c.room(n), r, &c.hints[r.Index%hintsKept])
+	return c.in.from.Read(c.memory(n), r, &c.hints[r.Index%hintsKept])
 }
 
-// room returns memory for n bytes that serves until the end of the loan.
-func (c *coldCache) room(n int) []byte {
+// space returns memory for n bytes that serves until the end of the loan.
+func (c *coldCache) memory(n int) []byte {
 	if n > stretchMemory/4 {
 		return make([]byte, 0, n)
 	}
@@ -311,7 +311,7 @@ func (c *coldCache) insert(s *stretch) (fresh bool) {
 	return true
 }
 
-// take returns an empty stretch: a new one while there is room, else the one that has not been used for the longest
+// take returns an empty stretch: a new one while there is space, else the one that has not been used for the longest
 // time.
 func (c *coldCache) take() *stretch {
 	if len(c.spare) == 0 {

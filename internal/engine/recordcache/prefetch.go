@@ -121,7 +121,7 @@ func (c *prefetched) isLarge(records int) bool {
 	return c.bytes >= prefetchBytesMax || records >= prefetchMax
 }
 
-// start reads what was put together, if the node has room for it.
+// start reads what was put together, if the node has space for it.
 func (f *prefetcher) start() {
 	if f.shared.Load()+f.coming.bytes > prefetchShared {
 		return

@@ -92,7 +92,7 @@ func NewSpill(fs vfs.FS, name func() string) *Spill {
 	return &Spill{fs: fs, name: name, where: map[storage.Index]spilled{}}
 }
 
-// Put keeps a page. It returns the zero Ref if there is no room on the disk, or the write fails.
+// Put keeps a page. It returns the zero Ref if there is no space on the disk, or the write fails.
 func (s *Spill) Put(page []byte) storage.Ref {
 	if !s.write(s.last+1, page) {
 		return storage.Ref{}

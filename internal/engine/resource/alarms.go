@@ -107,12 +107,12 @@ func nextCheck(now Alarms, u Usage, memoryLimit, diskLimit int64) time.Duration 
 	if now.Has(LowMemory | LowDisk) {
 		return checkRaised
 	}
-	room := int64(CheckLatest / nanosecondsPerByte)
+	left := int64(CheckLatest / nanosecondsPerByte)
 	if memoryLimit != unlimited && u.MemoryUsed > 0 {
-		room = min(room, memoryLimit-u.MemoryUsed)
+		left = min(left, memoryLimit-u.MemoryUsed)
 	}
 	if diskLimit != unlimited && u.DiskFree >= 0 {
-		room = min(room, u.DiskFree-diskLimit)
+		left = min(left, u.DiskFree-diskLimit)
 	}
-	return max(time.Duration(room)*nanosecondsPerByte, CheckSoonest)
+	return max(time.Duration(left)*nanosecondsPerByte, CheckSoonest)
 }

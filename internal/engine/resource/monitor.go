@@ -27,8 +27,8 @@ const (
 	giveBackShare = 20
 
 	// aimAbove is the part of the watermark by which the process may exceed it with garbage while the memory alarm is
-	// set; liveRoom is the part of the live memory that garbage may always take.
-	aimAbove, liveRoom = 8, 8
+	// set; liveSlack is the part of the live memory that garbage may always take.
+	aimAbove, liveSlack = 8, 8
 )
 
 // Options say what a Monitor watches, and whom it informs.
@@ -176,13 +176,13 @@ func (m *Monitor) aim(f *Figures, now Alarms) {
 
 // aim is the memory that the process should stay within, for a watermark and what is live. While the alarm is set it is
 // higher than the watermark, but not by much: garbage must not add to what is short. If nearly all of that is live, the
-// aim leaves liveRoom above it, for endless collections would only slow down consumers.
+// aim leaves liveSlack above it, for endless collections would only slow down consumers.
 func aim(memoryLimit, live int64, now Alarms) int64 {
 	switch {
 	case memoryLimit == unlimited:
 		return math.MaxInt64
 	case now.Has(LowMemory):
-		return max(memoryLimit+memoryLimit/aimAbove, live+live/liveRoom)
+		return max(memoryLimit+memoryLimit/aimAbove, live+live/liveSlack)
 	}
 	return memoryLimit
 }

@@ -100,8 +100,8 @@ func (s *File) Add(log storage.LogID, index storage.Index, e Entry) *Span {
 // MarkBytes are kept for an empty group that records what is safe behind the last one, and for the padding of that one.
 const MarkBytes = 2 * SectorBytes
 
-// Room is how many bytes a group of n more batches may have, header included, if it begins k spans.
-func (s *File) Room(k, n int) int64 {
+// Free is how many bytes a group of n more batches may have, header included, if it begins k spans.
+func (s *File) Free(k, n int) int64 {
 	return s.Size - s.End - PlainTableBytes(len(s.Spans)+k, s.Batches+uint64(n)) - MarkBytes
 }
 

@@ -57,7 +57,7 @@ func (w *Writer) Finish() error {
 type Stream struct {
 	Writer *Writer
 	Left   int    // behind chunk
-	chunk  []byte // being filled, room for the checksum included
+	chunk  []byte // being filled, space for the checksum included
 	n      int    // bytes in it
 }
 

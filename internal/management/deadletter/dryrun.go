@@ -17,14 +17,14 @@ import (
 
 // A dryRunner computes the effect of a job, within the limits of one request.
 type dryRunner struct {
-	index       *search.Index
-	r           *web.Request
-	order       *vhost.JobSpec
-	wall        int64
-	budget      fairshare.Budget
-	portion     func(*tried) error // tries the next messages of the source
-	lost        vhost.LostCounts
-	roomForLost int64 // for lost letters
+	index        *search.Index
+	r            *web.Request
+	order        *vhost.JobSpec
+	wall         int64
+	budget       fairshare.Budget
+	portion      func(*tried) error // tries the next messages of the source
+	lost         vhost.LostCounts
+	spaceForLost int64 // for lost letters
 
 	machine authz.Machine // of the look under way
 }
@@ -94,7 +94,7 @@ func (s *API) dryRun(r *web.Request, o *vhost.JobSpec) (*api.RedriveTrial, error
 	shown := &api.RedriveTrial{
 		Looked: int64(t.Looked), Matches: int64(t.Matches), Partial: t.partial, Refused: showRefused(func(w vhost.SkipReason) uint64 { return t.Refused[w] }),
 		Queues: counted(t.Queues), NeverDied: counted(t.NeverDied), Pushed: counted(t.PushedOut),
-		Fits: !o.Discard || o.Source.Lost || d.lost.Bytes+t.Bytes <= d.roomForLost,
+		Fits: !o.Discard || o.Source.Lost || d.lost.Bytes+t.Bytes <= d.spaceForLost,
 	}
 	if l := t.listing; l != nil {
 		shown.Index = showIndex(&l.State)
@@ -200,7 +200,7 @@ func (d *dryRunner) look(fn func(vhost.Reader) *amqp.Error) error {
 		d.machine = v
 		refused = fn(v)
 		options, _ := v.Options()
-		d.lost, d.roomForLost = v.LostStore(), options.LostLettersMaxBytes
+		d.lost, d.spaceForLost = v.LostStore(), options.LostLettersMaxBytes
 	})
 	if err == nil && refused != nil {
 		err = web.AsBadRequest(refused)

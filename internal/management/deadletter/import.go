@@ -72,7 +72,7 @@ func importMessages(r *web.Request) (web.Answer, error) {
 	lines := bufio.NewReaderSize(&slowBody{r.Writer, r.Body}, 1<<16)
 	for {
 		r.Account.GiveBack(before)
-		in.has.makeRoom()
+		in.has.reserve()
 		before = r.Account.Taken
 		line, err := readLine(r, lines)
 		if len(bytes.TrimSpace(line)) > 0 {

@@ -27,8 +27,8 @@ type marks struct {
 	request *web.Request
 	queue   string
 	has     map[mark]struct{}
-	room    int   // marks that are counted, and not there yet
-	full    error // why there can be no room for more
+	left    int   // marks that are counted, and not there yet
+	full    error // why there can be no space for more
 	most    int
 }
 
@@ -46,16 +46,16 @@ func readMarks(r *web.Request, queue string) (*marks, error) {
 	w := walkThrough(r, &messageSource{host: r.PathValue("vhost"), Where: vhost.Where{Queue: queue}}, f, 0, false)
 	w.budget, w.most = r.Turn.Budget(time.Hour), math.MaxInt
 	for !w.ended {
-		if m.makeRoom(); m.full != nil {
+		if m.reserve(); m.full != nil {
 			return nil, m.full
 		}
 		err := w.each(func(_ vhost.Reader, x *vhost.Seen) bool {
 			if p, err := amqp.ParseProperties(x.Head().Properties); err == nil {
 				if v, there := p.Headers.Get(importedFrom); there {
-					_ = m.put(v.Str) // there is room
+					_ = m.put(v.Str) // there is space
 				}
 			}
-			return m.room > 0
+			return m.left > 0
 		})
 		if err != nil {
 			return nil, err
@@ -64,9 +64,9 @@ func readMarks(r *web.Request, queue string) (*marks, error) {
 	return m, nil
 }
 
-// makeRoom counts the memory of the next marks, if there is no room for one more.
-func (m *marks) makeRoom() {
-	if m == nil || m.room > 0 || m.full != nil {
+// reserve counts the memory of the next marks, if there is no space for one more.
+func (m *marks) reserve() {
+	if m == nil || m.left > 0 || m.full != nil {
 		return
 	}
 	n := min(marksPortion, m.most-len(m.has))
@@ -74,21 +74,21 @@ func (m *marks) makeRoom() {
 		m.full = web.BadRequest("queue '%s' has %d imported messages, the limit of 'once': "+
 			"import into another queue, or without 'once'", m.queue, m.most)
 	} else if m.full = m.request.Take(int64(n) * markBytes); m.full == nil {
-		m.room = n
+		m.left = n
 	}
 }
 
-// put notes a message, if there is room for it.
+// put notes a message, if there is space for it.
 func (m *marks) put(from string) error {
 	if m == nil {
 		return nil
 	}
-	if m.room == 0 {
+	if m.left == 0 {
 		return m.full
 	}
 	n := len(m.has)
 	m.has[markOf(from)] = struct{}{}
-	m.room -= len(m.has) - n
+	m.left -= len(m.has) - n
 	return nil
 }
 

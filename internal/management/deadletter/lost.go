@@ -138,7 +138,7 @@ func getLostLetters(r *web.Request) (web.Answer, error) {
 		}
 		var letters []vhost.LostLetter
 		var dialect vhost.Dialect
-		room := int64(pagePortion)
+		left := int64(pagePortion)
 		err := r.Look(r.PathValue("vhost"), func(v vhost.Reader) {
 			o, _ := v.Options()
 			dialect = o.Dialect
@@ -146,9 +146,9 @@ func getLostLetters(r *web.Request) (web.Answer, error) {
 			ids, p.after = v.LostIDs(p.after, math.MaxUint64, cause, p.limit-len(page.Items), web.ScanMax)
 			for _, id := range ids {
 				if x, there := v.Find(vhost.Where{Lost: true}, id); there {
-					room -= historyCost * x.HistoryBytes()
+					left -= historyCost * x.HistoryBytes()
 				}
-				if len(letters) > 0 && room < 0 {
+				if len(letters) > 0 && left < 0 {
 					p.after = id - 1
 					break
 				}
@@ -166,7 +166,7 @@ func getLostLetters(r *web.Request) (web.Answer, error) {
 				page.Items = append(page.Items, showLostLetter(&letters[i], dialect))
 			}
 		}
-		kept += pagePortion - max(room, 0)
+		kept += pagePortion - max(left, 0)
 		if p.after == 0 || len(page.Items) == p.limit || kept >= web.PageBytesMax {
 			break
 		}

@@ -42,7 +42,7 @@ func noteEndpoints() []web.Endpoint {
 const OwnPrefix = "bartleby-"
 
 // notePrefix begins the names of the global parameters in which notes are kept: so they are durable, and in
-// definitions. A parameter has one note, so that two who write at once do not undo each other's; its name has room for
+// definitions. A parameter has one note, so that two who write at once do not undo each other's; its name has space for
 // any group.
 const notePrefix = OwnPrefix + "note-"
 

@@ -63,7 +63,7 @@ func (s *renderer) row(c *carried) (any, error) {
 	return &web.PayloadRow{Row: &c.message, Payload: c.body, Base64: s.base64 || !utf8.Valid(c.body)}, nil
 }
 
-// A page is a list of messages that an answer shows. Those that have room in what was counted before are copied while
+// A page is a list of messages that an answer shows. Those that have space in what was counted before are copied while
 // they are looked for, inside the virtual host's loop, which must not wait; the others afterwards, when their sizes are
 // counted. Properties and payloads are decoded and encoded one message at a time, while the answer is sent.
 type page struct {
@@ -71,15 +71,15 @@ type page struct {
 	how     *renderer
 	items   []carried
 	bytes   int64 // that all items take
-	room    int64 // bytes that are counted, and not used yet
+	left    int64 // bytes that are counted, and not used yet
 }
 
 func newPage(r *web.Request, how *renderer) (*page, error) {
-	room := int64(headsPortion)
+	left := int64(headsPortion)
 	if how.whole {
-		room = pagePortion
+		left = pagePortion
 	}
-	return &page{request: r, how: how, room: room}, r.Take(room)
+	return &page{request: r, how: how, left: left}, r.Take(left)
 }
 
 // full reports whether the page has as many bytes as a page may have.
@@ -89,8 +89,8 @@ func (p *page) full() bool { return p.bytes >= web.PageBytesMax }
 func (p *page) add(x *vhost.Seen) error {
 	c := p.how.carry(x, p.how.whole && !p.full())
 	p.bytes += c.cost
-	if c.cost <= p.room {
-		p.room -= c.cost
+	if c.cost <= p.left {
+		p.left -= c.cost
 		if err := p.how.copy(&c, x); err != nil {
 			return err
 		}

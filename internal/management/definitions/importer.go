@@ -116,8 +116,8 @@ func (m *importer) finish(ctx context.Context, d *definitions, commands []accoun
 	return nil
 }
 
-// incomplete is the error of an import that was not completed. What the disk has no room for, or what waits for it, can
-// be repeated later.
+// incomplete is the error of an import that was not completed. What the disk has no space for, or
+// what waits for it, can be repeated later.
 func incomplete(err error) error {
 	const reason = "the import was not completed; repeat it: "
 	if refused := new(amqp.Error); errors.As(err, &refused) && refused.Later {

@@ -75,7 +75,7 @@ func changeIn(r *web.Request, w *holder, kind vhost.CommandKind, at int64) *chan
 	return &change{request: r, holder: w, kind: kind, at: at, result: api.Changed{Outcomes: api.Object[int]{}}}
 }
 
-// messages changes those that are named, in portions. What was never in the room is unknown.
+// messages changes those that are named, in portions. What was never there is unknown.
 func (c *change) messages(ids []vhost.ScheduledID) error {
 	for some := range slices.Chunk(ids, vhost.SelectionMax) {
 		selection := vhost.Selection{At: vhost.Instant(c.at)}

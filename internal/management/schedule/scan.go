@@ -11,9 +11,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// A scanner goes through what waits in a room, in the order in which it is due. Where the next messages are is asked
-// for many at once, since that means to look at every chunk that may have some of them; chunks and contents are read in
-// portions.
+// A scanner goes through what waits in a queue or schedule, in the order in which it is due. Where
+// the next messages are is asked for many at once, since that means to look at every chunk that may
+// have some of them; chunks and contents are read in portions.
 type scanner struct {
 	request *web.Request
 	holder  *holder

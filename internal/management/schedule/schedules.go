@@ -139,7 +139,7 @@ func getVHostSchedules(r *web.Request) (web.Answer, error) {
 
 // purgeSchedule ends all that waits in a delayed exchange.
 func purgeSchedule(r *web.Request) (web.Answer, error) {
-	room, err := enterSchedule(r, accounts.Write)
+	holder, err := enterSchedule(r, accounts.Write)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -149,7 +149,8 @@ func purgeSchedule(r *web.Request) (web.Answer, error) {
 	for name := range r.URL.Query() { // one that is meant as a filter must not empty the schedule
 		return web.Answer{}, web.BadRequest("unknown parameter '%s': DELETE purges all messages; use POST …/cancel to cancel some", name)
 	}
-	effects, err := r.Do(room.vhost, vhost.Command{Kind: vhost.PurgeSchedule, Definition: &vhost.Definition{Name: room.exchange}})
+	effects, err := r.Do(holder.vhost,
+		vhost.Command{Kind: vhost.PurgeSchedule, Definition: &vhost.Definition{Name: holder.exchange}})
 	if err != nil {
 		return web.Answer{}, err
 	}

@@ -315,7 +315,7 @@ func showNamed(r *web.Request, find finder) (web.Answer, error) {
 // to wait.
 type finder func(r *web.Request, w *holder) (vhost.ScheduledID, error)
 
-// byID finds what is, or was, in the room under an ID.
+// byID finds what is, or was, in the queue or schedule under an ID.
 func byID(r *web.Request, w *holder) (vhost.ScheduledID, error) {
 	name := r.PathValue("id")
 	id, ok := vhost.ParseScheduledID(name)

@@ -10,7 +10,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/api"
 )
 
-// A history is what some figures were over the last while. What does not change takes no room; what is longer ago is
+// A history is what some figures were over the last while. What does not change takes no space; what is longer ago is
 // kept at longer intervals.
 type history struct {
 	// of the newest reading, up to figuresMax; shared, and never written to, while all of them are 0
@@ -67,7 +67,7 @@ const (
 	thinEvery = 120_000
 )
 
-// they do not compile if there is no room for them
+// they do not compile if there is no space for them
 const _ = uint(figuresMax-queueFigures) + uint(figuresMax-nodeFigures)
 
 // unmoved are the figures of all histories in which nothing has happened yet. Nobody writes to it.
@@ -85,8 +85,8 @@ func (h *history) note(now int64, figures []uint64, keep retention) {
 			h.thinned = now
 		}
 	case !slices.Equal(h.figures, figures):
-		var room [stepMax + 1]byte
-		h.steps = append(h.steps, putStep(&room, now-h.from, h.figures, figures)...)
+		var buf [stepMax + 1]byte
+		h.steps = append(h.steps, putStep(&buf, now-h.from, h.figures, figures)...)
 		if &h.figures[0] == &unmoved[0] {
 			h.figures = slices.Clone(figures)
 		} else {
@@ -137,8 +137,8 @@ func stepBack(steps []byte, end int, from *int64, figures []uint64) int {
 // thin forgets what is too long ago, but for the newest of it, and joins readings that are too close for their age.
 // A step over two is not longer than both, so that it is written where they were.
 func (h *history) thin(now int64, keep retention) {
-	var newerRoom, olderRoom [figuresMax]uint64
-	newer, older := newerRoom[:copy(newerRoom[:], h.figures)], olderRoom[:copy(olderRoom[:], h.figures)]
+	var newerBuf, olderBuf [figuresMax]uint64
+	newer, older := newerBuf[:copy(newerBuf[:], h.figures)], olderBuf[:copy(olderBuf[:], h.figures)]
 	newerFrom, olderFrom := h.from, h.from
 	in, out := len(h.steps), len(h.steps)
 	oldest := now - keep[len(keep)-1].age
@@ -147,8 +147,8 @@ func (h *history) thin(now int64, keep retention) {
 		if in > 0 && keep.joins(olderFrom, newerFrom, now) {
 			continue
 		}
-		var room [stepMax + 1]byte
-		step := putStep(&room, newerFrom-olderFrom, older, newer)
+		var buf [stepMax + 1]byte
+		step := putStep(&buf, newerFrom-olderFrom, older, newer)
 		out -= len(step)
 		copy(h.steps[out:], step)
 		newerFrom = olderFrom

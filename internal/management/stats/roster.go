@@ -22,8 +22,8 @@ type Roster interface {
 // Doors are figures of what connections cost beside their virtual hosts.
 type Doors struct {
 	UnfinishedBytes   int64  // of messages that have not arrived whole, or have in parts and were not taken yet
-	UnfinishedWaiting int    // connections that wait for room for such
-	UnfinishedEnded   uint64 // connections that ended because a message or a frame did not come on, or found no room
+	UnfinishedWaiting int    // connections that wait for space for such
+	UnfinishedEnded   uint64 // connections that ended because a message or a frame did not come on, or found no space
 	SendTimeouts      uint64 // connections that ended because their clients did not read
 	IdleFramePauses   uint64 // pauses in reading from clients that sent too many frames which led to nothing
 	HandshakesWaited  uint64 // TLS handshakes that waited because others were being signed

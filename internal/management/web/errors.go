@@ -113,7 +113,7 @@ func translate(err error) *api.Error {
 			return &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable",
 				Reason: "the virtual host did not respond in time; is there an alarm?"}
 		}
-		if errors.Is(err, engine.ErrNoRoom) {
+		if errors.Is(err, engine.ErrNoSpace) {
 			return &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: err.Error()}
 		}
 		return &api.Error{Status: http.StatusInternalServerError, Kind: "internal_server_error", Reason: err.Error()}

@@ -5,7 +5,7 @@ import "time"
 const (
 	SmallBytesMax = 1 << 20
 	// userMemoryMin is how much memory the requests of one user take at once at the most, unless BodyBytesMax asks for
-	// more; those of all users take half as much again. memoryPatience is for how long a request waits for room in
+	// more; those of all users take half as much again. memoryPatience is for how long a request waits for space in
 	// that.
 	userMemoryMin  = 64 << 20
 	memoryPatience = 10 * time.Second
@@ -23,7 +23,7 @@ const (
 	// answerShare is the part of the memory watermark that a single answer may take, if that is more than
 	// userMemoryMin.
 	answerShare = 3
-	// itemBytes bounds the room that is made for each item of a list before they are rendered.
+	// itemBytes bounds the space that is made for each item of a list before they are rendered.
 	itemBytes = 4 << 10
 	// AlarmBodyBytes bounds a body while a memory alarm holds: what is declared with it stays in memory.
 	AlarmBodyBytes = 4 << 10
@@ -57,7 +57,7 @@ const (
 	// OutcomesMax is the number of messages up to which each outcome is listed.
 	OutcomesMax = 1000
 	// commandPatience is how long a request waits for the virtual host, which holds publishes back while its disk
-	// has no room.
+	// has no space.
 	commandPatience = 30 * time.Second
 	// LookPatience is how long a request waits to see a virtual host, which answers when what it shows is on the disk.
 	LookPatience = 10 * time.Second

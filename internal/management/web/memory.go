@@ -8,22 +8,22 @@ import (
 )
 
 // A MemoryBudget counts the memory that requests under way take: their bodies, what is decoded from them, and their
-// answers. What finds no room waits for a while, and is refused then. So neither many large requests at once nor many
+// answers. What finds no space waits for a while, and is refused then. So neither many large requests at once nor many
 // answers that nobody reads take the memory that messages need. All its methods may be called by any goroutine.
 type MemoryBudget struct {
 	Total, Each int64         // bytes that all requests take at most, and those of one user
-	Patience    time.Duration // how long a request waits for room
+	Patience    time.Duration // how long a request waits for space
 
 	mu struct {
 		sync.Mutex
 		taken   int64
 		users   map[string]int64 // of taken
-		freed   chan struct{}    // closed when there may be room again; nil: nobody waits
+		freed   chan struct{}    // closed when there may be space again; nil: nobody waits
 		refused uint64
 	}
 }
 
-// ErrNoMemory says that a request found no room in the memory budget.
+// ErrNoMemory says that a request found no space in the memory budget.
 var ErrNoMemory = errors.New("the running requests use all memory for requests")
 
 // An Account is what one request has taken. Its methods are for one goroutine.
@@ -43,9 +43,10 @@ func (a *Account) Reserve(ctx context.Context, n int64) error {
 	return nil
 }
 
-// Take counts n bytes, when there is room for them. A request whose user, and everybody else, has taken nothing besides
-// may take anything: what it brings is bounded by its route, and what it is answered has to be answered to somebody. So
-// two that wait for one another do not wait for ever, and a large list can be had.
+// Take counts n bytes, when there is space for them. A request whose user, and everybody else, has
+// taken nothing besides may take anything: what it brings is bounded by its route, and what it is
+// answered has to be answered to somebody. So two that wait for one another do not wait for ever,
+// and a large list can be had.
 func (a *Account) Take(ctx context.Context, n int64) error {
 	drawn := min(max(n, 0), a.reserved)
 	if n -= drawn; n <= 0 {
@@ -79,7 +80,7 @@ func (a *Account) Take(ctx context.Context, n int64) error {
 	}
 }
 
-// admit counts n bytes if there is room, and tells otherwise when to try again.
+// admit counts n bytes if there is space, and tells otherwise when to try again.
 func (b *MemoryBudget) admit(a *Account, n int64) (freed <-chan struct{}, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +99,7 @@ func (b *MemoryBudget) admit(a *Account, n int64) (freed <-chan struct{}, ok boo
 	return b.mu.freed, false
 }
 
-// tries counts n bytes if there is room for them now.
+// tries counts n bytes if there is space for them now.
 func (a *Account) tries(n int64) bool {
 	_, ok := a.Budget.admit(a, n)
 	if ok {
@@ -130,7 +131,7 @@ func (a *Account) GiveBack(beyond int64) {
 	}
 }
 
-// Usage is how much is taken, and how many requests found no room since the start.
+// Usage is how much is taken, and how many requests found no space since the start.
 func (b *MemoryBudget) Usage() (taken int64, refused uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

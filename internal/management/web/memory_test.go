@@ -13,7 +13,7 @@ func budgetOf(total, each int64) *MemoryBudget {
 }
 
 func TestRequestsShareTheMemoryBudget(t *testing.T) {
-	// If this fails, one user's requests take the memory of all others, or room that came free is not found.
+	// If this fails, one user's requests take the memory of all others, or space that came free is not found.
 	synctest.Test(t, func(t *testing.T) {
 		b := budgetOf(100, 60)
 		var ann, ann2, bob, cid Account

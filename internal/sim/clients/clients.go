@@ -157,8 +157,8 @@ func (ch *Channel) Tags(tag uint64, multiple bool) []uint64 {
 	return all
 }
 
-// Room reports whether one more message may be handed to x.
-func (ch *Channel) Room(x *Consumer) bool {
+// HasCredit reports whether one more message may be handed to x.
+func (ch *Channel) HasCredit(x *Consumer) bool {
 	if ch.Dead || ch.Conn.Used >= ch.Conn.Window {
 		return false
 	}

@@ -72,7 +72,7 @@ type Entry struct {
 	Until       deadline.Instant // waiting
 	At          storage.Index    // of the batch that made it
 	Holder      Holder           // nil: nobody has it
-	Off         bool             // with nobody, until there is room for it to die
+	Off         bool             // with nobody, until there is space for it to die
 	OffRejected bool             // for it was rejected
 	OffFailed   bool             // it is to return then, which counts as a failure
 	Cause       fact.Cause       // by which it has ended

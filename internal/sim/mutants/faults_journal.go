@@ -212,8 +212,8 @@ func faultsOfJournal() []fault {
 			edits: []edit{
 				{
 					file:    journalDir + "space.go",
-					at:      `j.roomRefused, j.unsyncedNames = false, false`,
-					instead: `j.roomRefused, j.unsyncedNames = false, j.o.planted(FAULT)`,
+					at:      `j.allowanceRefused, j.unsyncedNames = false, false`,
+					instead: `j.allowanceRefused, j.unsyncedNames = false, j.o.planted(FAULT)`,
 				},
 				{
 					file:  journalDir + "space.go",

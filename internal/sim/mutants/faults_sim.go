@@ -117,8 +117,8 @@ func faultsOfSim() []fault {
 		{
 			name: "full disk: make the reserve when there is time",
 			edits: []edit{
-				{file: simDir + "room.go", at: `for w.journal.LacksReserve()`, after: ` && !w.planted(FAULT)`},
-				{file: simDir + "room.go", at: `case w.full || !j.LacksReserve()`, after: ` || w.planted(FAULT)`},
+				{file: simDir + "diskspace.go", at: `for w.journal.LacksReserve()`, after: ` && !w.planted(FAULT)`},
+				{file: simDir + "diskspace.go", at: `case w.full || !j.LacksReserve()`, after: ` || w.planted(FAULT)`},
 			},
 			checks: []check{in(sim.Options{Seed: 1200, FullDisk: true}, sim.Drains)},
 		},

@@ -28,9 +28,9 @@ func faultsOfVHost() []fault {
 				test(vhostPkg, "TestCheckpointsSayWhichPoliciesApply", "the checkpoint leads to another state"),
 			},
 		},
-		{ // while there is no room for that
+		{ // while there is no space for that
 			name:   "full disk: let letters move all the same",
-			edits:  []edit{{file: vhostDir + "room.go", at: `return v.cramped`, after: ` && !v.planted(FAULT)`}},
+			edits:  []edit{{file: vhostDir + "diskspace.go", at: `return v.cramped`, after: ` && !v.planted(FAULT)`}},
 			checks: []check{in(sim.Options{FullDisk: true}, sim.Drains)},
 		},
 		{
@@ -91,7 +91,7 @@ func faultsOfVHost() []fault {
 			},
 			checks: []check{by(sim.Replay), walks()},
 		},
-		{ // that has room again
+		{ // that has space again
 			name: "vhost: forget to wake a consumer",
 			edits: []edit{{
 				file:   vhostDir + "settle.go",

@@ -108,7 +108,7 @@ const (
 	// EnqueuedAtWork: as Enqueued, of a message that a redrive has returned to where it is worked on.
 	// Only bytes have it: a Fact is Enqueued, and its Entry has the flag.
 	EnqueuedAtWork Kind = 41
-	// PutOff: Queue, Seq, Failed. A copy that was to become a dead letter stays, with nobody, until there is room.
+	// PutOff: Queue, Seq, Failed. A copy that was to become a dead letter stays, with nobody, until there is space.
 	// Never in the log.
 	PutOff Kind = 255
 )
@@ -175,9 +175,9 @@ const (
 	LostExchange Cause = 9  // a dead letter whose dead-letter exchange does not exist
 	LostRoute    Cause = 10 // a dead letter that its exchange routes nowhere
 	LostCycle    Cause = 11 // a dead letter that would come to the same queue again without a rejection
-	LostRefused  Cause = 12 // a dead letter that its target had no room for
+	LostRefused  Cause = 12 // a dead letter that its target had no space for
 	LostHops     Cause = 13 // a dead letter that went through too many queues at one moment, or multiplied too often
-	GoneShelf    Cause = 14 // a lost letter that the lost store had no room or time for any more
+	GoneShelf    Cause = 14 // a lost letter that the lost store had no space or time for any more
 	Redriven     Cause = 15 // a lost letter that was sent on
 	Damaged      Cause = 16 // the disk has lost it: a repair has given it up
 	Fired        Cause = 17 // a scheduled message that came due and went on into queues

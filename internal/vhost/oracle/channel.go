@@ -42,8 +42,8 @@ func (v *VHost) answer(channel int, kind AnswerKind, format string, args ...any)
 	v.Answers = append(v.Answers, Answer{channel, kind, fmt.Sprintf(format, args...)})
 }
 
-// room reports whether the consumer may take one more. Source: AMQP basic.qos; RabbitMQ consumer-prefetch.
-func (x *consumer) room() bool {
+// hasCredit reports whether the consumer may take one more. Source: AMQP basic.qos; RabbitMQ consumer-prefetch.
+func (x *consumer) hasCredit() bool {
 	own, all := 0, 0
 	for _, d := range x.channel.unacked {
 		if d.consumer != nil {
@@ -59,12 +59,12 @@ func (x *consumer) room() bool {
 	return x.noAck || x.prefetch == 0 || own < x.prefetch
 }
 
-// takers is the consumers that may get the next message: those with room, and of these the ones of the highest
+// takers is the consumers that may get the next message: those with credit, and of these the ones of the highest
 // priority. Source: RabbitMQ consumer-priority.
 func (v *VHost) takers(q *queue) (best []*consumer) {
 	for _, x := range q.consumers {
 		switch {
-		case !x.room():
+		case !x.hasCredit():
 		case len(best) == 0 || x.priority > best[0].priority:
 			best = []*consumer{x}
 		case x.priority == best[0].priority:

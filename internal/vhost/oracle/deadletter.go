@@ -80,8 +80,9 @@ func (v *VHost) die(q *queue, c *Copy, why Reason) {
 	}
 }
 
-// dieAtTheDoor makes a dead letter of a message that q has no room for, if its overflow says so, and tells what came of
-// it; nil if q just refuses. No copy of it was in q. Source: docs/compat/expiry-and-limits.md#6, reject-publish-dlx.
+// dieAtTheDoor makes a dead letter of a message that q has no space for, if its overflow says so,
+// and tells what came of it; nil if q just refuses. No copy of it was in q. Source:
+// docs/compat/expiry-and-limits.md#6, reject-publish-dlx.
 func (v *VHost) dieAtTheDoor(q *queue, m *message) *hop {
 	if q.settings.overflow != "reject-publish-dlx" || !q.settings.hasDLX {
 		return nil
@@ -203,7 +204,7 @@ func (v *VHost) send(h *hop) {
 			v.enqueue(t, m)
 			h.placed = true
 			h.took = append(slices.Clip(h.took), t.name)
-		case !t.refuses(m): // another letter gets the room
+		case !t.refuses(m): // another letter gets the space
 			h.missing = "refused"
 		default:
 			v.refused(h, t, m)
@@ -223,7 +224,7 @@ func (v *VHost) send(h *hop) {
 	}
 }
 
-// refused is what becomes of a letter that a target has no room for: it goes on from there, is held, or is lost.
+// refused is what becomes of a letter that a target has no space for: it goes on from there, is held, or is lost.
 func (v *VHost) refused(h *hop, t *queue, m *message) {
 	if beyond := v.dieAtTheDoor(t, m); beyond != nil {
 		h.placed = h.placed || beyond.placed
@@ -273,7 +274,7 @@ func (v *VHost) canMove(q *queue, c *Copy) bool {
 	return open == 0 && len(c.Took) > 0 && v.nowhere(q) == "no_route"
 }
 
-// wins reports whether a held letter gets the room that there is in a target for which others may be held as well. A
+// wins reports whether a held letter gets the space that there is in a target for which others may be held as well. A
 // letter that is not held yet gets what it finds.
 func (v *VHost) wins(c *Copy, t *queue) bool {
 	if c == nil {
@@ -291,7 +292,7 @@ func (v *VHost) wins(c *Copy, t *queue) bool {
 			}
 		}
 	}
-	return among[v.Choices.Room(CopyID{Queue: t.name, Arrival: t.arrivals + 1}, letters)] == c
+	return among[v.Choices.Taken(CopyID{Queue: t.name, Arrival: t.arrivals + 1}, letters)] == c
 }
 
 // retry tries a held letter again.

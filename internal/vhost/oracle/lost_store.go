@@ -49,7 +49,7 @@ func (v *VHost) loser() (loser *Copy) {
 	return loser
 }
 
-// evict ends a letter that the shelf has no room or no time for.
+// evict ends a letter that the shelf has no space or no time for.
 func (v *VHost) evict(c *Copy) { v.end(v.shelf, c, "shelf") }
 
 // Letters lists the arrivals of what is on the shelf.

@@ -8,7 +8,7 @@
 // command does at once. It does not bound its work and may not be used where that matters.
 //
 // What the documents leave open (which of two things that are due at one instant comes first, whose turn it is among
-// consumers that are equal, which of several held letters gets room) it asks its Choices for. There is one convention
+// consumers that are equal, which of several held letters gets space) it asks its Choices for. There is one convention
 // beside that: a message reaches the queues of its route exchange by exchange, key by key, in the order of binding; the
 // patterns of a topic exchange word by word, * before a word before #.
 //
@@ -42,8 +42,8 @@ type Choices interface {
 	Next(among []CopyID) int
 	// Taker is the consumer that gets the next message of a queue.
 	Taker(among []ConsumerID) int
-	// Room is the held letter, its body and history in words, that comes to a queue as that copy.
-	Room(as CopyID, among []string) int
+	// Taken is the held letter, its body and history in words, that comes to a queue as that copy.
+	Taken(as CopyID, among []string) int
 }
 
 // VHost is one virtual host.
@@ -183,7 +183,7 @@ func (v *VHost) refuse(c *Command, code uint16) {
 }
 
 // settleDown lets happen what is left to happen: messages go to consumers, what is over a limit leaves, held letters
-// go where there is room now. What happens in one queue has an order; between queues there is none.
+// go where there is space now. What happens in one queue has an order; between queues there is none.
 func (v *VHost) settleDown() {
 	for {
 		var ids []CopyID

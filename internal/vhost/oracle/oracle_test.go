@@ -13,9 +13,9 @@ import (
 // first takes the first of all choices.
 type first struct{}
 
-func (first) Next([]oracle.CopyID) int         { return 0 }
-func (first) Taker([]oracle.ConsumerID) int    { return 0 }
-func (first) Room(oracle.CopyID, []string) int { return 0 }
+func (first) Next([]oracle.CopyID) int          { return 0 }
+func (first) Taker([]oracle.ConsumerID) int     { return 0 }
+func (first) Taken(oracle.CopyID, []string) int { return 0 }
 
 // story is an oracle with one channel, and what it was told.
 type story struct {

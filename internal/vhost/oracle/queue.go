@@ -117,7 +117,7 @@ func (q *queue) over() bool {
 	return q.settings.length >= 0 && n > q.settings.length || q.settings.bytes >= 0 && bytes > q.settings.bytes
 }
 
-// refuses reports whether the queue has no room for a message more: all counts that is not unacked. A quorum queue
+// refuses reports whether the queue has no space for a message more: all counts that is not unacked. A quorum queue
 // takes dead letters beyond its limit.
 // Source: docs/compat/expiry-and-limits.md#6, docs/compat/dead-lettering.md#11.
 func (q *queue) refuses(m *message) bool {

@@ -9,12 +9,12 @@ import (
 
 // On a disk that fills up the uses of the log stop one after the other (journal.Use): publishers wait, then dead
 // letters stay where they are, then nothing is decided any more until a checkpoint has given space back. Only if even
-// that finds no room the log writer waits. Source: ours, decision 19.
+// that finds no space the log writer waits. Source: ours, decision 19.
 
-// ErrNoRoom refuses what would have to wait until the disk has room.
-var ErrNoRoom = errors.New("the log waits for disk space")
+// ErrNoSpace refuses what would have to wait until the disk has space.
+var ErrNoSpace = errors.New("the log waits for disk space")
 
-// Waiting says that nothing can be written, and so nothing be confirmed, because the disk has no room at all.
+// Waiting says that nothing can be written, and so nothing be confirmed, because the disk has no space at all.
 type Waiting struct {
 	Since time.Time
 	Err   error
@@ -35,29 +35,29 @@ func (w *logWriter) setWaiting(err error) {
 	case err == nil && was != nil:
 		w.waiting.Store(nil)
 		if w.full.Load() {
-			w.lookForRoom()
+			w.checkSpace()
 		} else {
-			w.noRoomFor(journal.Growing)
+			w.setSpaceFor(journal.Growing)
 		}
 		w.slog.Warn("disk has free space again", "waited", time.Since(was.Since).Round(time.Millisecond).String())
 	case err != nil && was == nil:
 		w.waiting.Store(&Waiting{time.Now(), err})
 		w.slog.Error("disk is full: no message is confirmed until there is free space", "error", err)
 		w.mu.Lock()
-		w.room.Broadcast()
+		w.changed.Broadcast()
 		w.mu.Unlock()
-		w.onSpace(w.roomFor()) // who only wants to see how things stand is answered
+		w.onSpace(w.spaceFor()) // who only wants to see how things stand is answered
 	}
 }
 
-// endWaiting has nothing wait for room from now on: what cannot be written, and so was not confirmed, is lost.
+// endWaiting has nothing wait for space from now on: what cannot be written, and so was not confirmed, is lost.
 func (w *logWriter) endWaiting() {
 	w.ending.Store(true)
 	w.kick()
 }
 
-// waitForRoom waits until it is worth trying again, and reports false if the engine is being closed.
-func (w *logWriter) waitForRoom() bool {
+// waitForSpace waits until it is worth trying again, and reports false if the engine is being closed.
+func (w *logWriter) waitForSpace() bool {
 	again := time.NewTimer(noSpaceRetry)
 	defer again.Stop()
 	for {
@@ -72,27 +72,27 @@ func (w *logWriter) waitForRoom() bool {
 	}
 }
 
-// roomFor is the first use for which there is room.
-func (w *logWriter) roomFor() journal.Use { return journal.Use(w.use.Load()) }
+// spaceFor is the first use for which there is space.
+func (w *logWriter) spaceFor() journal.Use { return journal.Use(w.use.Load()) }
 
-// short reports whether there is no room for something.
-func (w *logWriter) short() bool { return w.roomFor() != journal.Growing }
+// short reports whether there is no space for something.
+func (w *logWriter) short() bool { return w.spaceFor() != journal.Growing }
 
-// lookForRoom finds out for what there is room, while no file can be made: what was written has taken some.
-func (w *logWriter) lookForRoom() {
+// checkSpace finds out for what there is space, while no file can be made: what was written has taken some.
+func (w *logWriter) checkSpace() {
 	if !w.full.Load() {
 		return
 	}
 	w.tables.RLock()
-	use := w.journal.Room()
+	use := w.journal.SpaceFor()
 	w.tables.RUnlock()
-	w.noRoomFor(max(use, w.fullUse()))
+	w.setSpaceFor(max(use, w.fullUse()))
 }
 
 // becomeFull notes that a file cannot be made: what there is of the reserve says what may go on.
 func (w *logWriter) becomeFull() {
 	w.full.Store(true)
-	w.lookForRoom()
+	w.checkSpace()
 }
 
 // makeReserve completes the reserve before anything is decided. If that cannot be, what grows has to wait.
@@ -118,9 +118,9 @@ func (w *logWriter) fullUse() journal.Use {
 	return journal.Growing
 }
 
-// noRoomFor takes note of the first use for which there is room; Growing: for all.
-func (w *logWriter) noRoomFor(use journal.Use) {
-	if w.waiting.Load() != nil { // a batch finds no room, whatever is left for smaller ones
+// setSpaceFor takes note of the first use for which there is space; Growing: for all.
+func (w *logWriter) setSpaceFor(use journal.Use) {
+	if w.waiting.Load() != nil { // a batch finds no space, whatever is left for smaller ones
 		use = journal.Committed
 	}
 	if was := journal.Use(w.use.Swap(uint32(use))); was != use {

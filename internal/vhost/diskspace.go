@@ -8,20 +8,20 @@ import (
 )
 
 // On a disk that is all but full, what is left is for settling, purging and deleting. Whoever runs the vhost says so by
-// SetRoom; then nothing moves. A copy that would become a dead letter stays in its queue, unacked and with nobody, and
-// dies when there is room again, in the order in which it would have died. What is due to expire, to fire, or to be
+// SetSpace; then nothing moves. A copy that would become a dead letter stays in its queue, unacked and with nobody, and
+// dies when there is space again, in the order in which it would have died. What is due to expire, to fire, or to be
 // tried again stays where it is until then. Nothing of this is in the log: after a crash such a copy was not settled.
 // Source: ours, decision 19.
 
-// lateChunk is a chunk with messages that were due while there was no room.
+// lateChunk is a chunk with messages that were due while there was no space.
 type lateChunk struct {
 	queue fact.QueueID
 	chunk queue.Seq
 }
 
-// setRoom decides SetRoom.
-func (s *step) setRoom(room bool) {
-	if s.cramped = !room; s.cramped {
+// setSpace decides SetSpace.
+func (s *step) setSpace(space bool) {
+	if s.cramped = !space; s.cramped {
 		return
 	}
 	off, late := s.off, s.late
@@ -50,12 +50,12 @@ func (v *VHost) goesOn(q *queueState, reason fact.Reason) bool {
 	return q != v.lost && (q.settings.HasDLX || reason == fact.DeliveryLimit && v.options.LostLettersMaxBytes != 0)
 }
 
-// putsOff reports whether a message of q that dies for reason has to stay until there is room.
+// putsOff reports whether a message of q that dies for reason has to stay until there is space.
 func (v *VHost) putsOff(q *queueState, reason fact.Reason) bool {
 	return v.cramped && v.goesOn(q, reason)
 }
 
-// suspend keeps a copy that was to die, or to return, until there is room. One that has expired at the head of its
+// suspend keeps a copy that was to die, or to return, until there is space. One that has expired at the head of its
 // queue is out of the way of others as if it had been handed over, and comes back then.
 func (s *step) suspend(q *queueState, seq queue.Seq, t task) {
 	e := q.messages.Entry(seq)
@@ -78,7 +78,7 @@ func (s *step) suspend(q *queueState, seq queue.Seq, t task) {
 	}
 }
 
-// putOffDue leaves what is due in the chunk of a message until there is room. The chunk is armed for it, which a
+// putOffDue leaves what is due in the chunk of a message until there is space. The chunk is armed for it, which a
 // checkpoint knows, but not in the set.
 func (v *VHost) putOffDue(q *queueState, seq queue.Seq, due deadline.Instant) {
 	c := lateChunk{q.id, seq &^ (queue.ChunkLen - 1)}
@@ -116,8 +116,9 @@ func (s *step) purgeOff(q *queueState) (n uint64) {
 	return n
 }
 
-// noRoomFor refuses what would stay in the log while there is no room for it. What is there already may be declared.
-func (v *VHost) noRoomFor(ch *channel, c *Command) *amqp.Error {
+// refuseGrowth refuses what would stay in the log while there is no space for it. What is there
+// already may be declared.
+func (v *VHost) refuseGrowth(ch *channel, c *Command) *amqp.Error {
 	d, grows := c.Definition, false
 	switch c.Kind {
 	case DeclareExchange:

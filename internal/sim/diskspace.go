@@ -11,12 +11,12 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// room is the first use for which the disk has room, as the engine knows it.
-func (w *world) room() journal.Use {
+// space is the first use for which the disk has space, as the engine knows it.
+func (w *world) spaceFor() journal.Use {
 	if !w.full {
 		return journal.Growing
 	}
-	return max(w.journal.Room(), journal.Moving)
+	return max(w.journal.SpaceFor(), journal.Moving)
 }
 
 // makeReserve completes the reserve when a broker starts, before anything is decided. The error is the end of the
@@ -41,7 +41,7 @@ func (w *world) keepReserve() bool {
 	case w.full || !j.LacksReserve():
 		return true
 	case w.besides:
-		return j.Room() <= journal.Moving
+		return j.SpaceFor() <= journal.Moving
 	}
 	err := j.Reserve(1, journal.Growing)
 	if err == nil {
@@ -51,13 +51,13 @@ func (w *world) keepReserve() bool {
 	return errors.Is(err, journal.ErrNoSpace) || w.survive(err) || w.journal == j && !errors.Is(err, journal.ErrFailed)
 }
 
-// heedRoom tells the machine whether letters may move, and reports whether anything may be decided. In some lives
-// letters may not move for a while although there is room.
-func (w *world) heedRoom() bool {
+// updateSpace tells the machine whether letters may move, and reports whether anything may be decided. In some lives
+// letters may not move for a while although there is space.
+func (w *world) updateSpace() bool {
 	if w.violation != nil || w.vhost == nil || w.torn {
 		return false
 	}
-	use := w.room()
+	use := w.spaceFor()
 	if n := w.journal.Stats().Spares; use == journal.Moving && n < 2 && w.full {
 		w.violate(Drains, "letters may move on a full disk, and there are %d segments for what drains it", n)
 	}
@@ -70,7 +70,7 @@ func (w *world) heedRoom() bool {
 	if cramped := use > journal.Moving || w.forced; cramped != w.cramped {
 		w.cramped = cramped
 		recoveries := w.result.Recoveries
-		w.decide(vhost.Command{Kind: vhost.SetRoom, Room: !cramped})
+		w.decide(vhost.Command{Kind: vhost.SetSpace, Space: !cramped})
 		if w.violation != nil || w.result.Recoveries != recoveries {
 			return false
 		}
@@ -78,12 +78,12 @@ func (w *world) heedRoom() bool {
 	return use < journal.Committed
 }
 
-// putOff notes a copy that was to die, and stays with nobody until there is room.
+// putOff notes a copy that was to die, and stays with nobody until there is space.
 func (w *world) putOff(st *step, e *ledger.Entry, f *fact.Fact) {
 	view := w.view(st, e.Line)
 	switch {
 	case !w.cramped:
-		w.violate(Moves, "message %d stays in %q for want of room, and there is room", e.Message, e.Line.Name)
+		w.violate(Moves, "message %d stays in %q for want of space, and there is space", e.Message, e.Line.Name)
 	case view == nil:
 	case e.State != queue.Unacked && e.State != queue.Ready:
 		w.violate(Moves, "message %d in %q was put off in state %d", e.Message, e.Line.Name, e.State)
@@ -99,10 +99,11 @@ func (w *world) putOff(st *step, e *ledger.Entry, f *fact.Fact) {
 	e.Off, e.OffFailed = true, f.Failed
 }
 
-// checkCramped makes sure that nothing moves while there is no room for that. What is published may be passed on by a
-// queue that has no room for it.
+// checkCramped makes sure that nothing moves while there is no space for that. What is published may be passed on by a
+// queue that has no space for it.
 func (w *world) checkCramped(st *step) {
 	if w.cramped && st.moved && !st.publishes() && !w.continues(st) {
-		w.violate(Drains, "command %d let dead letters move, and there is room for use %d", st.command.Kind, w.room())
+		w.violate(Drains, "command %d let dead letters move, and there is space for use %d",
+			st.command.Kind, w.spaceFor())
 	}
 }

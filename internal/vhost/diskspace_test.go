@@ -32,10 +32,10 @@ func TestPutOffIsCounted(t *testing.T) {
 		if got := w.v.Reader().Storage().PutOff; got != int(tag-1) {
 			t.Errorf("before message %d is rejected %d are put off", tag, got)
 		}
-		do(Command{Kind: SetRoom, Room: false})
+		do(Command{Kind: SetSpace, Space: false})
 		do(Command{Kind: Reject, Tag: tag})
 	}
-	do(Command{Kind: SetRoom, Room: true})
+	do(Command{Kind: SetSpace, Space: true})
 	for range 4 {
 		do(Command{Kind: Tick})
 	}

@@ -163,13 +163,8 @@ func (s *step) sendOn(seq queue.Seq, to *Selection) string {
 	switch {
 	case why != 0:
 		return why.String()
-	case len(keepers) > 0 && m.malformedDelay != nil:
+	case len(keepers) > 0 && m.malformedDelay != nil, anyRefuses(targets, &m):
 		return fact.LostRefused.String()
-	}
-	for _, q := range targets {
-		if q.refuses(&m) {
-			return fact.LostRefused.String()
-		}
 	}
 	if len(keepers) > 0 {
 		if kept, _ := s.postpone(keepers, &m); kept == nil && targets == nil {

@@ -394,6 +394,11 @@ func (q *queueState) refuses(m *message) bool {
 	return q.refusesBytes(m.body.size(), m.history != nil)
 }
 
+// anyRefuses reports whether a limit of one of the queues keeps m out: then a move to all of them does not begin.
+func anyRefuses(queues []*queueState, m *message) bool {
+	return slices.ContainsFunc(queues, func(q *queueState) bool { return q.refuses(m) })
+}
+
 // refusesBytes is refuses for a message with a body of that size.
 func (q *queueState) refusesBytes(body uint32, letter bool) bool {
 	return q.refusesMore(1, int64(body), letter)

@@ -72,7 +72,8 @@ func (s *step) routeHome(name string, m *message, h fact.History) (w destination
 	}
 	switch q := s.queueNamed(name); {
 	case name == "" && from.Told:
-		return w, s.routeBack(m, h, &w)
+		why = s.routeBack(m, h, &w)
+		return w, why
 	case name == "":
 		return w, SkipNoOrigin
 	case q == nil:
@@ -109,7 +110,7 @@ func (v *VHost) spaceAt(m *message, w *destination) SkipReason {
 	if len(w.keepers) > 0 && (m.malformedDelay != nil || slices.ContainsFunc(w.keepers, func(x *topology.Exchange) bool { return v.isFull(x, m) })) {
 		return SkipRefused
 	}
-	if slices.ContainsFunc(w.targets, func(q *queueState) bool { return q.refuses(m) }) {
+	if anyRefuses(w.targets, m) {
 		return SkipRefused
 	}
 	return 0

@@ -47,6 +47,7 @@ func main() {
 	flag.StringVar(&b.management, "management", "http://127.0.0.1:15672", "its management API")
 	flag.IntVar(&b.ends, "ends", 1000, "connections that end at once")
 	held := flag.Int("hold", 0, "do nothing but hold so many connections until killed")
+	shared := flag.Bool("shared", false, "these consume from one queue")
 	flag.StringVar(&b.metrics, "metrics", "http://127.0.0.1:15692", "its metrics")
 	flag.IntVar(&b.pid, "pid", 0, "its process")
 	flag.IntVar(&b.letters, "letters", 256, "large dead letters that are redriven")
@@ -56,7 +57,7 @@ func main() {
 	flag.DurationVar(&b.most, "most", 30*time.Millisecond, "what the 99th percentile may be while the rest happens")
 	flag.Parse()
 	if *held > 0 {
-		fmt.Fprintln(os.Stderr, "stalls:", hold(b.url, *held))
+		fmt.Fprintln(os.Stderr, "stalls:", hold(b.url, *held, *shared))
 		os.Exit(1)
 	}
 	do := b.run
@@ -107,6 +108,7 @@ func (b *bench) run() error {
 		{"letter", func() error { return b.source(ch) }, func() error { return b.reject(ch) }},
 		{"letter again", func() error { return nil }, func() error { return b.reject(ch) }},
 		{"ends", b.startCrowd, b.killCrowd},
+		{"ends, one queue", b.startSharing, b.killCrowd},
 	}
 	fmt.Println("| while | it took, ms | messages | p50, ms | p99 | max |\n|--|--|--|--|--|--|")
 	for _, c := range cases {

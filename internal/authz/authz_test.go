@@ -85,7 +85,7 @@ func (m *machine) ScheduleName(id fact.QueueID) (string, bool) {
 func TestNobodyMayDoAnything(t *testing.T) {
 	t.Parallel()
 	free := []string{ // of one's own connection and channels
-		"Connect", "Disconnect", "Grant", "OpenChannel", "CloseChannel", "Qos", "Cancel", "Ack", "Nack", "Reject", "Recover",
+		"Connect", "Disconnect", "Grant", "StopDeliveries", "OpenChannel", "CloseChannel", "Qos", "Cancel", "Ack", "Nack", "Reject", "Recover",
 		"SelectConfirms", "SelectTx", "CommitTx", "RollbackTx",
 	}
 	m := &machine{topo: topology.New()}

@@ -36,7 +36,7 @@ type rule func(*question) *amqp.Error
 // rules has all kinds of commands that a user may have done. Any other is for the broker alone.
 var rules = [...]rule{
 	// Who has a connection may have channels, and settle there what was delivered there.
-	vhost.Connect: free, vhost.Disconnect: free, vhost.Grant: free, vhost.OpenChannel: free, vhost.CloseChannel: free,
+	vhost.Connect: free, vhost.Disconnect: free, vhost.Grant: free, vhost.StopDeliveries: free, vhost.OpenChannel: free, vhost.CloseChannel: free,
 	vhost.Qos: free, vhost.Cancel: free, vhost.Ack: free, vhost.Nack: free, vhost.Reject: free, vhost.Recover: free,
 	vhost.SelectConfirms: free, vhost.SelectTx: free, vhost.CommitTx: free, vhost.RollbackTx: free,
 

@@ -66,9 +66,10 @@ func (r *runner) stepBatch(p *request) {
 }
 
 // queueEnd puts the end of a session behind what waits for the session's turn; what waits for anything else is dropped
-// with the session.
+// with the session. From now on its consumers get nothing more.
 func (r *runner) queueEnd(p *request) {
 	s := p.session
+	r.decide(nil, &vhost.Command{Kind: vhost.StopDeliveries, Conn: s.conn})
 	if s.queued {
 		s.endsWithin = endingWork
 	} else {

@@ -18,6 +18,10 @@ func (w *world) begun(st *step) {
 		if n := w.connection(c.Conn); n != nil {
 			n.Used = max(n.Used-c.Window, 0)
 		}
+	case vhost.StopDeliveries:
+		if n := w.connection(c.Conn); n != nil {
+			n.Stopped = true
+		}
 	case vhost.Disconnect:
 		if n := w.connection(c.Conn); n != nil {
 			for _, ch := range n.Channels {

@@ -124,6 +124,9 @@ func (w *world) handOver(st *step, e *ledger.Entry) *clients.Delivery {
 
 // checkCredit makes sure that one more may be handed to x, and counts it.
 func (w *world) checkCredit(ch *clients.Channel, x *clients.Consumer, size uint32) {
+	if ch.Conn.Stopped {
+		w.violate(Prefetch, "consumer %q got a message after the deliveries to its connection %d were stopped", x.Tag, ch.Conn.ID)
+	}
 	if ch.Conn.Used >= ch.Conn.Window {
 		w.violate(Prefetch, "%d bytes are on their way to connection %d, its window is %d", ch.Conn.Used, ch.Conn.ID, ch.Conn.Window)
 	}

@@ -17,7 +17,8 @@ type conn struct {
 	id           fact.ConnID
 	name, user   string
 	cancelNotify bool
-	window       queue.Limit    // bytes on their way
+	window       queue.Limit    // bytes on their way to its consumers; see windowShut
+	most         int64          // bytes that may be on their way
 	replied      int64          // of these, of direct replies
 	channels     []*channel     // in order of opening
 	served       ChannelID      // the channel that a consumer's message went to last
@@ -170,7 +171,8 @@ func (v *VHost) channelOf(c *Command) *channel {
 func (v *VHost) connect(c *Command) {
 	d := c.Definition
 	n := &conn{id: c.Conn, name: d.Name, user: d.User, cancelNotify: d.CancelNotify}
-	n.window.Max = max(c.Window, 1)
+	n.most = max(c.Window, 1)
+	n.window.Max = n.most
 	v.conns[c.Conn] = n
 }
 
@@ -219,11 +221,23 @@ func (v *VHost) grant(c *Command) {
 	}
 }
 
+// windowShut is the limit of a window that never opens again.
+const windowShut = -1
+
+// stopDeliveries shuts the window of a connection. When many connections end, each gives back what it holds; it would
+// go to those whose own end is still to come, and come back from each of them.
+func (v *VHost) stopDeliveries(c *Command) {
+	if n := v.conns[c.Conn]; n != nil {
+		n.window.Max = windowShut
+	}
+}
+
 // WindowOpen reports whether more may be on its way to a connection. Deliveries wait for it here; whoever sends a Get
-// without it goes beyond the window by a message. A connection that does not exist has no bounds.
+// without it goes beyond the window by a message. A connection that does not exist has no bounds. StopDeliveries does
+// not shut it for a Get: what a connection has asked for before its end is done.
 func (v *VHost) WindowOpen(c fact.ConnID) bool {
 	n := v.conns[c]
-	return n == nil || n.window.Open()
+	return n == nil || n.window.Used < n.most
 }
 
 // attach adds a consumer to its channel.

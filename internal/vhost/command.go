@@ -22,6 +22,9 @@ const (
 	Disconnect
 	// Grant gives back window: bytes written to the socket. Fields: Conn, Window.
 	Grant
+	// StopDeliveries shuts the window of a connection that is about to end, for good: its consumers get nothing more,
+	// what it asks for goes on. Fields: Conn.
+	StopDeliveries
 	// OpenChannel makes a channel known. Fields: Conn, Channel; Number, the client's.
 	OpenChannel
 	// CloseChannel ends a channel: its consumers go, its unacked messages return in order.

@@ -26,7 +26,7 @@ func (l *line) command(conn fact.ConnID, channel ChannelID) (c Command, err erro
 		"publish": Publish, "announce": Announce, "consume": Consume, "cancel": Cancel, "get": Get, "qos": Qos, "ack": Ack, "nack": Nack,
 		"reject": Reject, "recover": Recover, "confirm": SelectConfirms, "tx": SelectTx, "commit": CommitTx,
 		"rollback": RollbackTx, "close": CloseChannel, "policy": SetPolicy, "clear-policy": ClearPolicy,
-		"disconnect": Disconnect, "written": Grant, "options": SetOptions, "republish": Republish, "discard": Discard,
+		"disconnect": Disconnect, "written": Grant, "stop-deliveries": StopDeliveries, "options": SetOptions, "republish": Republish, "discard": Discard,
 		"unschedule": Unschedule, "reschedule": Reschedule, "fire": FireNow, "purge-schedule": PurgeSchedule,
 		"redrive": BeginRedrive, "job": ChangeRedrive, "resend": Resend,
 	}

@@ -33,7 +33,7 @@ type (
 //	consume QUEUE TAG [noack] [exclusive] [x-priority=N]       cancel TAG
 //	get QUEUE [noack] [fits]                qos N [global] [size=N]
 //	ack TAG [multiple]    nack TAG [multiple] [requeue]    reject TAG [requeue]    recover [requeue]
-//	confirm    tx    commit    rollback    close    disconnect b    written b BYTES
+//	confirm    tx    commit    rollback    close    disconnect b    written b BYTES    stop-deliveries b
 //	republish ID… [to=EXCHANGE:KEY]         discard ID…
 //	unschedule ID…    fire ID…    reschedule ID… at=DURATION     since the scenario began, by the wall clock
 //	purge-schedule EXCHANGE

@@ -175,7 +175,7 @@ func (sc *scenario) command(l *line) error {
 	var c Command
 	var err error
 	switch l.verb {
-	case "disconnect", "written":
+	case "disconnect", "written", "stop-deliveries":
 		c, err = l.command(sc.conns[l.operand(0)], 0)
 	case "policy", "clear-policy", "options":
 		c, err = l.command(0, 0)

@@ -76,6 +76,9 @@ func (s *step) decide(c *Command) error {
 	case Grant:
 		s.grant(c)
 		return nil
+	case StopDeliveries:
+		s.stopDeliveries(c)
+		return nil
 	case OpenChannel:
 		s.openChannel(c)
 		return nil

@@ -94,7 +94,7 @@ var walkSteps = []struct {
 	{1, (*walk).letters},
 	{2, (*walk).back},
 	{3, (*walk).later},
-	{1, func(w *walk) string { return w.one("disconnect a", "disconnect b", "written a 500", "written c 500") }},
+	{1, func(w *walk) string { return w.one("stop-deliveries a", "stop-deliveries b", "disconnect a", "disconnect b", "written a 500", "written c 500") }},
 	{1, func(w *walk) string { return w.one("restart", "restart snapshot") }},
 }
 
@@ -218,7 +218,7 @@ func TestRandomWalk(t *testing.T) {
 	}
 	for _, verb := range []string{"declare", "publish", "consume", "get", "ack", "nack", "reject", "recover", "cancel", "qos", "confirm",
 		"tx", "commit", "rollback", "close", "purge", "delete", "exchange", "delete-exchange", "bind", "unbind", "link", "unlink", "policy",
-		"clear-policy", "options", "republish", "discard", "redrive", "job", "resend", "unschedule", "fire", "reschedule", "purge-schedule", "disconnect", "written", "restart", "advance"} {
+		"clear-policy", "options", "republish", "discard", "redrive", "job", "resend", "unschedule", "fire", "reschedule", "purge-schedule", "disconnect", "written", "stop-deliveries", "restart", "advance"} {
 		if done[verb] == 0 {
 			t.Errorf("no walk has made %q succeed", verb)
 		}

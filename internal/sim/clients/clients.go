@@ -53,6 +53,7 @@ type Connection struct {
 	Arrived  int64 // of these, shown to the client
 	Channels []*Channel
 	Broken   bool // a refusal closes it: the client has to go
+	Stopped  bool // it is about to end: its consumers get nothing more
 }
 
 // Channel is a client's channel, what it knows of it, and the engine's port.
@@ -159,7 +160,7 @@ func (ch *Channel) Tags(tag uint64, multiple bool) []uint64 {
 
 // HasCredit reports whether one more message may be handed to x.
 func (ch *Channel) HasCredit(x *Consumer) bool {
-	if ch.Dead || ch.Conn.Used >= ch.Conn.Window {
+	if ch.Dead || ch.Conn.Stopped || ch.Conn.Used >= ch.Conn.Window {
 		return false
 	}
 	return (ch.Shared == 0 || ch.Used < ch.Shared) && (x.NoAck || x.Prefetch == 0 || x.Used < x.Prefetch)

@@ -19,7 +19,10 @@ func (cl *Clients) Command() (vhost.Command, bool) {
 		return cl.Connect(), true
 	}
 	n := cl.Connections[cl.dice.IntN(len(cl.Connections))]
-	if n.Broken || k < 15 {
+	switch {
+	case !n.Broken && !n.Stopped && k == 14: // what it asks for until it ends is done
+		return vhost.Command{Kind: vhost.StopDeliveries, Conn: n.ID}, true
+	case n.Broken, k < 15, n.Stopped && k%8 == 0:
 		return vhost.Command{Kind: vhost.Disconnect, Conn: n.ID}, true
 	}
 	if cl.sees.Busy(n.ID) {

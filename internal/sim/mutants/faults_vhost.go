@@ -127,6 +127,16 @@ func faultsOfVHost() []fault {
 	}`}},
 			checks: []check{by(sim.Prefetch), oracle(), walks()},
 		},
+		{
+			name: "vhost: go on with deliveries to a connection that ends",
+			edits: []edit{{
+				file: vhostDir + "channel.go", at: `		n.window.Max = windowShut`, before: `		if v.planted(FAULT) {
+			return
+		}
+`,
+			}},
+			checks: []check{by(sim.Prefetch), test(vhostPkg, "TestScenarios/consume-stopped", "deliver")},
+		},
 		{ // of their channel, when it is used up
 			name: "vhost: let consumers without acks pass the prefetch",
 			edits: []edit{{

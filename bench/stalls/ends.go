@@ -82,7 +82,8 @@ func (b *bench) put(path, body string) error {
 	return nil
 }
 
-// hold is the process of the crowd: n connections, each with queues of its own or all with one queue, until it is killed.
+// hold is the process of the crowd: n connections, each with queues of its own or all with one queue, until it is
+// killed.
 func hold(url string, n int, shared bool) error {
 	errs := make(chan error, n)
 	few := make(chan struct{}, 20)

@@ -29,8 +29,8 @@ var languages = map[string]func(t *testing.T, b *block){
 	"json":    func(t *testing.T, b *block) { readJSON(t, b.text) },
 	"go":      checkGo,
 	"ini":     checkUnit,
-	"java":    nil, // clients_test.go
-	"python":  nil, // clients_test.go; README.md's: interop/python
+	"java":    nil, // TestProgramsOfTheClockPage
+	"python":  nil, // TestProgramsOfTheClockPage, TestPythonOfTheDelayPage; README.md's: interop/python
 	"yaml":    nil, // packaging/kubernetes
 	"mermaid": nil, // printed by a command on the same page
 	"text":    nil, // what programs print, bytes on disk, parts of larger texts

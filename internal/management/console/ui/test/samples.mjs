@@ -87,5 +87,7 @@ export function codesOf(all) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [base, port] = process.argv.slice(2);
   const all = cases({ base, host: '127.0.0.1', port, user: 'guest' });
-  console.log(JSON.stringify({ commands: commandsOf(all).map((words) => typed(words).linux), codes: codesOf(all) }));
+  console.log(
+    JSON.stringify({ hard, commands: commandsOf(all).map((words) => typed(words).linux), codes: codesOf(all) }),
+  );
 }

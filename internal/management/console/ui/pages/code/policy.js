@@ -5,7 +5,7 @@ import { ctl, curl, inVHost, typed } from '../../lib/commands.js';
 const hcl = (s) =>
   JSON.stringify(String(s))
     .replace(/\\[bf]/g, (c) => (c === '\\b' ? '\\u0008' : '\\u000c'))
-    .replaceAll('${', '$${')
+    .replaceAll('${', () => '$${')
     .replaceAll('%{', '%%{');
 const yaml = (s) => JSON.stringify(String(s));
 const value = (quote, v) => (typeof v === 'string' ? quote(v) : JSON.stringify(v));

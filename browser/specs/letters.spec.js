@@ -22,8 +22,12 @@ async function pair(channel, name, n = 0) {
   await reject(channel, name, n);
 }
 
-/** Fills in nothing, tries, begins, and waits until the job's card says so many were sent. */
+/** Chooses the fast way, which needs no consumers. */
+const fast = (c) => c.dialog.getByRole('radio', { name: c.say('redrive.fast'), exact: true }).check();
+
+/** Tries, begins, and waits until the job's card says so many were sent. */
 async function redriveInDialog(c, n) {
+  await fast(c);
   await c.button('redrive.try', {}, c.dialog).click();
   await c.dialog.getByText(c.say('redrive.would_move', { n })).waitFor();
   await c.button('redrive.begin', {}, c.dialog).click();
@@ -359,6 +363,7 @@ world.test(
     assert.ok(await begin.isDisabled(), 'another dry run is to be answered anew');
     await c.dialog.getByRole('radio', { name: c.say('redrive.to_other_queue') }).check();
     await c.field('redrive.queue', {}, c.dialog).fill('priced');
+    await fast(c);
     await c.button('redrive.try', {}, c.dialog).click();
     await c.dialog.getByText(c.say('redrive.would_move', { n: 101 })).waitFor();
     assert.equal(await c.field('redrive.all_the_same', {}, c.dialog).count(), 0);
@@ -450,7 +455,8 @@ world.test('a redrive without a mouse', async (c) => {
   const focused = () =>
     c.page.evaluate(() => {
       const at = /** @type {HTMLElement} */ (document.activeElement);
-      return (at?.innerText || at?.getAttribute('aria-label') || '').trim();
+      const label = at instanceof HTMLInputElement ? at.labels?.[0] : null;
+      return (label?.innerText || at?.innerText || at?.getAttribute('aria-label') || '').trim();
     });
   const tabTo = async (words) => {
     for (let i = 0; i < 80; i++) {
@@ -474,6 +480,9 @@ world.test('a redrive without a mouse', async (c) => {
   await c.text('table.selected', { n: 1 }).waitFor();
   await c.page.keyboard.press('r');
   await c.dialog.waitFor();
+  await tabTo(c.say('redrive.careful'));
+  await c.page.keyboard.press('ArrowDown');
+  assert.equal(await focused(), c.say('redrive.fast'));
   await tabTo(c.say('redrive.try'));
   await c.page.keyboard.press('Enter');
   await c.dialog.getByText(c.say('redrive.would_move', { n: 1 })).waitFor();

@@ -36,13 +36,21 @@ const stat = async (c, key, params) =>
     ).replace(/\D/g, ''),
   );
 
+/** Chooses the fast way in the dialog, and opens all options. */
+async function fast(c) {
+  await c.dialog.getByRole('radio', { name: c.say('redrive.fast'), exact: true }).check();
+  await c.dialog.getByText(c.say('redrive.options'), { exact: true }).click();
+}
+
 world.test('a thousand letters at a hundred a second: pause, go on, what came back, cancel', async (c) => {
   const channel = await letters(c.broker, 'busy', 1000);
   await channel.prefetch(100);
   await channel.consume('busy', (m) => m && channel.nack(m, false, false)); // the consumer fails again
   await c.open('/letters?view=list&filter=queue:busy.dead');
   await c.button('redrive.found').click();
+  await fast(c);
   await c.field('redrive.rate', {}, c.dialog).fill('100');
+  assert.ok(await c.dialog.getByRole('radio', { name: c.say('redrive.own_pace') }).isChecked());
   await c.button('redrive.try', {}, c.dialog).click();
   await c.dialog.getByText(c.say('redrive.would_move', { n: 1000 })).waitFor();
   await c.accessible();
@@ -106,9 +114,15 @@ world.test('a canary comes back: the job stops by itself and says why', async (c
     async () => (await suggested()) === 'canary.dead' || { suggested: await suggested() },
   );
   await c.dialog.getByRole('radio', { name: c.say('redrive.to_queue'), exact: true }).check();
-  await c.field('redrive.canary', {}, c.dialog).fill('10');
+  assert.ok(await c.dialog.getByRole('radio', { name: c.say('redrive.careful'), exact: true }).isChecked());
+  await c.dialog.getByText(c.say('redrive.options'), { exact: true }).click();
+  for (const [key, value] of [
+    ['redrive.rate', '100'],
+    ['redrive.canary', '10'],
+    ['redrive.stop_share', '20'],
+  ])
+    assert.equal(await c.field(key, {}, c.dialog).inputValue(), value);
   await c.field('redrive.watch', {}, c.dialog).fill('2');
-  await c.field('redrive.stop_share', {}, c.dialog).fill('20');
   await c.button('redrive.try', {}, c.dialog).click();
   await c.dialog.getByText(c.say('redrive.would_move', { n: 200 })).waitFor();
   await c.dialog.locator('summary', { hasText: c.say('redrive.samples', { n: 20 }) }).click();
@@ -118,14 +132,17 @@ world.test('a canary comes back: the job stops by itself and says why', async (c
   await c.button('redrive.begin', {}, c.dialog).click();
   await c.dialog.getByText(c.say('job.stopped'), { exact: true }).waitFor();
   await c.dialog.getByText(c.say('job_why.came_back')).waitFor();
-  assert.equal(await stat(c, 'jobs.moved'), 10);
-  await c.dialog.getByText(c.say('jobs.judged', { share: '20 %', back: 10, sent: 10 })).waitFor();
+  const [{ moved }] = await c.broker.get('x/redrives/%2F');
+  assert.ok(moved > 0 && moved <= 10, `${moved} were sent as a canary of 10`);
+  assert.equal(await stat(c, 'jobs.moved'), moved);
+  await c.dialog.getByText(c.say('jobs.judged', { share: '20 %', back: moved, sent: moved })).waitFor();
   await c.picture('redrive-stopped.en');
   await c.dialog.getByRole('link', { name: c.say('jobs.show_back') }).click();
   await c.dialog.waitFor({ state: 'detached' });
   await until(
     'the letters that came back to be listed',
-    async () => (await c.page.locator('tbody tr').count()) === 10 || { rows: await c.page.locator('tbody tr').count() },
+    async () =>
+      (await c.page.locator('tbody tr').count()) === moved || { rows: await c.page.locator('tbody tr').count() },
   );
   await c.open('/jobs');
   await c.page.getByRole('cell', { name: c.say('job_why.came_back') }).waitFor();
@@ -160,6 +177,15 @@ world.test('letters go to the queue where they died; by their exchange others ge
   await c.dialog.getByRole('radio', { name: c.say('redrive.to_queue'), exact: true }).check();
   await c.button('redrive.try', {}, c.dialog).click();
   await c.dialog.getByText(c.say('redrive.would_move', { n: 3 })).waitFor();
+  await c.dialog.getByText(c.say('redrive.no_consumers', { queue: 'billing' })).waitFor();
+  await c.dialog.getByText(c.say('frame.as_command'), { exact: true }).click();
+  const command = c.dialog.getByRole('region', { name: c.say('frame.with_ctl'), exact: true });
+  assert.match(await command.innerText(), /^bartleby ctl dlq redrive billing\.dead .*--stop-without-consumer$/);
+  await fast(c);
+  assert.match(await command.innerText(), /^bartleby ctl dlq redrive billing\.dead --where queue:billing\.dead$/);
+  await c.button('redrive.try', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('redrive.would_move', { n: 3 })).waitFor();
+  assert.equal(await c.dialog.getByText(c.say('redrive.no_consumers', { queue: 'billing' })).count(), 0);
   assert.equal(await c.dialog.getByText(c.say('redrive.never_died', { n: 3, queue: 'analytics' })).count(), 0);
   await c.button('redrive.begin', {}, c.dialog).click();
   await c.broker.depth('billing', 3);
@@ -194,6 +220,7 @@ world.test(
     assert.ok(await c.button('redrive.try', {}, c.dialog).isDisabled());
     await c.dialog.getByRole('checkbox', { name: c.say('redrive.also', { n: 5 }) }).check();
     await c.accessible();
+    await fast(c);
     await c.button('redrive.try', {}, c.dialog).click();
     await c.dialog.getByText(c.say('redrive.would_move', { n: 5 })).waitFor();
     await c.button('redrive.begin', {}, c.dialog).click();

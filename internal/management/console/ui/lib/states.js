@@ -37,6 +37,13 @@ export function Command({ words, label }) {
     : html`<${Codes} of=${lines} label=${label} />`;
 }
 
+// Commands is what a dialog does, as commands to copy: {ctl, curl}, either alone if there is no other. of is what they are about,
+// where there are several of them.
+export function Commands({ commands, of = '' }) {
+  return html`<details class="more"><summary>${t('frame.as_command')}${of && html` · ${of}`}</summary>
+    ${['ctl', 'curl'].filter((tool) => commands[tool]).map((tool) => html`<p class="hint">${t(`frame.with_${tool}`)}</p><${Command} key=${tool} words=${commands[tool]} label=${t(`frame.with_${tool}`)} />`)}</details>`;
+}
+
 // Failure shows why something could not be shown: a right that is missing, something that is not there, or a fault with a retry.
 export function Failure({ error, retry }) {
   if (error.noRight) {

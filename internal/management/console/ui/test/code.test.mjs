@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ctl, curl, inVHost, typed } from '../lib/commands.js';
+import { jobCommands } from '../pages/code/commands.js';
 import { patternOf } from '../pages/broker/queue-name.js';
 import { cases, codesOf, commandsOf, exported, hard } from './samples.mjs';
 
@@ -108,6 +109,27 @@ test('commands', () => {
   );
   assert.equal(patternOf(['a.b']), '^a\\.b$');
   assert.equal(patternOf(['a', 'b']), '^(a|b)$');
+});
+
+test('a job is begun by a command with the options that the dialog has', () => {
+  const body = {
+    source: { queue: 'orders.dlq' },
+    action: 'redrive',
+    target: { to: 'queue' },
+    filter: 'age:>1h',
+    options: { order: 'oldest', rate: 100, canary: 10, watch_ms: 5000, stop_percent: 20, stop_no_consumer: true },
+  };
+  assert.equal(
+    typed(jobCommands(at, 'shop', body).ctl).linux,
+    `bartleby ctl dlq redrive orders.dlq --vhost shop --where 'age:>1h' --rate 100 --canary 10 --watch 5000ms --stop-percent 20 --stop-without-consumer`,
+  );
+  const lost = { source: { lost: true }, action: 'discard', ids: [4, 7] };
+  assert.equal(typed(jobCommands(at, '/', lost).ctl).linux, 'bartleby ctl dlq discard 4 7 --yes --lost');
+  const elsewhere = { ...body, filter: '', options: {}, target: { to: 'elsewhere', exchange: 'x', routing_key: 'k' } };
+  assert.equal(
+    typed(jobCommands(at, '/', elsewhere).ctl).linux,
+    'bartleby ctl dlq redrive orders.dlq --to exchange:x/k',
+  );
 });
 
 test('every text to copy has a sample, which Go tests run', () => {

@@ -10,6 +10,7 @@ import { bytesOf, hex, jsonOf, kindsOf } from '../pages/messages/payload.js';
 import { bucket, count, grid, heat, range, step } from '../pages/schedule/calendar.js';
 
 const terms = (text) => split(text).map((x) => [x.not, x.field, x.value]);
+import { cautious, fast, paceOf } from '../pages/deadletters/job-pace.js';
 import { expected, judged, left, note, share } from '../pages/deadletters/job-rate.js';
 import { atOnce, scopesOf, sorted } from '../pages/deadletters/job-scopes.js';
 import { read } from '../pages/messages/filter-error.js';
@@ -364,6 +365,14 @@ test('what is taken, and what is left out and why', () => {
     { place: 'scheduled', queue: 'd', state: 'scheduled', id: '2' },
   ]);
   assert.deepEqual([chosen.length, chosen.out.held, chosen.out.scheduled], [0, 1, 1]);
+});
+
+test('a redrive is careful unless it is made fast, and neither with options of its own', () => {
+  const order = { order: 'oldest' };
+  assert.equal(paceOf({ ...order, ...cautious }), 'careful');
+  assert.equal(paceOf({ ...order, ...fast }), 'fast');
+  assert.equal(paceOf({ ...order, ...fast, rate: 5 }), 'own');
+  assert.equal(paceOf({ ...order, ...cautious, stop_percent: 0 }), 'own');
 });
 
 test('what is wrong with a filter is taken apart', () => {

@@ -36,12 +36,15 @@ const ofPolicy = (name, operator) => ({
 // language or tool. commandsOf and codesOf are what a test runs, in this order.
 export function cases(at) {
   const q = { vhost: '/', name: hard, durable: true, auto_delete: false, arguments: everyKind };
-  const job = {
+  const job = (more) => ({
     source: { queue: 'orders.dlq' },
     action: 'redrive',
     target: { to: 'origin' },
     filter: `header.who:"it's"`,
-  };
+    ...more,
+  });
+  const careful = { rate: 100, canary: 10, watch_ms: 10000, stop_percent: 20, stop_no_consumer: true };
+  const all = { ...careful, order: 'newest', ramp: true, strip_deaths: true, drop_expiration: true };
   return {
     queueCommand: [exported.queueCommand],
     declareCommand: [
@@ -54,7 +57,15 @@ export function cases(at) {
     scheduledCommand: [exported.scheduledCommand],
     redriveCommand: [exported.redriveCommand],
     retryCommand: [exported.retryCommand({ vhost: '/', name: hard })],
-    jobCommand: [exported.jobCommand(at, '/', job)],
+    jobCommands: [
+      job({}),
+      job({ target: { to: 'queue' }, options: careful, force: true }),
+      job({ target: { to: 'queue', queue: 'orders.dlq' }, options: all, max: 5 }),
+      job({ target: { to: 'elsewhere', exchange: 'amq.direct', routing_key: hard } }),
+      job({ source: { lost: true }, target: { to: 'on' } }),
+      job({ action: 'discard', target: undefined }),
+      job({ source: { lost: true }, action: 'discard', target: undefined, filter: '' }),
+    ].flatMap((body) => Object.values(exported.jobCommands(at, '/', body))),
     policyCommands: [false, true].flatMap((operator) => [
       ...Object.values(exported.policyCommands(at, ofPolicy(hard, operator))),
       ...Object.values(exported.policyCommands(at, ofPolicy('--dry-run', operator))),

@@ -24,8 +24,40 @@ export function retryCommand({ vhost, name }) {
   );
 }
 
-// jobCommand begins a redrive or a discard, as the body says.
-export const jobCommand = (at, vhost, body) => curl(at, 'POST', `x/redrives/${encodeURIComponent(vhost)}`, body);
+// jobCommands begin a redrive or a discard, as the body says: {ctl, curl}.
+export function jobCommands(at, vhost, body) {
+  const { source, action, options: o = {}, target, ids = [], filter, max, force } = body;
+  const options = [
+    ...inVHost(vhost),
+    ...given('--to', action === 'redrive' && toOf(target)),
+    ...given('--where', filter),
+    ...given('--max', max),
+    ...(o.order === 'newest' ? ['--newest'] : []),
+    ...given('--rate', o.rate),
+    ...given('--canary', o.canary),
+    ...(o.ramp ? ['--ramp'] : []),
+    ...given('--watch', o.watch_ms && (o.canary || o.stop_percent) && `${o.watch_ms}ms`),
+    ...given('--stop-percent', o.stop_percent),
+    ...(o.stop_no_consumer ? ['--stop-without-consumer'] : []),
+    ...(o.strip_deaths ? ['--strip-deaths'] : []),
+    ...(o.drop_expiration ? ['--drop-expiration'] : []),
+    ...(force ? ['--force'] : []),
+    ...(action === 'discard' ? ['--yes'] : []),
+    ...(source.lost ? ['--lost'] : []),
+  ];
+  return {
+    ctl: ctl(`dlq ${action}`, [...(source.lost ? [] : [source.queue]), ...ids.map(String)], options),
+    curl: curl(at, 'POST', `x/redrives/${encodeURIComponent(vhost)}`, body),
+  };
+}
+
+const given = (name, value) => (value ? [name, String(value)] : []);
+
+// toOf is a target as --to names it, '' for the usual one.
+function toOf({ to, queue, exchange, routing_key: key }) {
+  if (to === 'queue') return queue ? `queue:${queue}` : '';
+  return to === 'elsewhere' ? `exchange:${exchange}${key === undefined ? '' : `/${key}`}` : to;
+}
 
 // declareCommand declares a queue {vhost, name, durable, auto_delete, arguments}.
 export function declareCommand(at, q) {

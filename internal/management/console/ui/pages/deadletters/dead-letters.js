@@ -165,7 +165,7 @@ function Groups({ vhost, by, filter, waiting }) {
     <${IndexState} of=${{ known: !!groups, index: groups?.index, partial: groups?.partial, scanned: groups?.scanned }} />
     ${got.error && groups && html`<p class="banner bad" role="alert">${faultOf(got.error)}</p>`}
     <${Table} id="groups" caption=${t('letters.as_groups')} source=${source} columns=${columns} keyOf=${(g) => g.filter || g.value} onOpen=${(g) => go('/letters', { vhost, filter: g.filter, view: 'list' })} filter=${false} empty=${groups?.without > 0 ? html`<${Empty} title=${t('letters.none_with')} />` : nothing(filter, waiting)}
-      actions=${() => html`<${Action} className="primary" lacks=${lacksIn(vhost).redrive} onClick=${() => redrive({ filter }, 'redrive')}><${Icon} name="redrive" /> ${filter ? t('redrive.found') : t('redrive.all')}</${Action}>`} />
+      actions=${() => html`<${Action} lacks=${lacksIn(vhost).redrive} onClick=${() => redrive({ filter }, 'redrive')}><${Icon} name="redrive" /> ${filter ? t('redrive.found') : t('redrive.all')}</${Action}>`} />
     ${groups?.without > 0 && html`<p><a href=${href('/letters', { vhost, filter: groups.without_filter, view: 'list' })}>${t('letters.without', { n: groups.without })}</a></p>`}
     ${groups && groups.others > 0 && html`<p class="faint">${t('letters.others', { n: groups.others })}</p>`}`;
 }
@@ -220,7 +220,7 @@ function List({ vhost, filter, waiting }) {
       <label class="buttons small">${t('letters.order')} <select value=${order} onChange=${(e) => setQuery({ order: e.target.value === 'newest' ? '' : e.target.value })}><option value="newest" selected=${order === 'newest'}>${t('redrive.newest')}</option><option value="oldest" selected=${order === 'oldest'}>${t('redrive.oldest')}</option></select></label>
       ${
         !goes &&
-        html`<${Action} className="primary" lacks=${lacks.redrive} onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</${Action}>
+        html`<${Action} className=${chosen.length ? 'primary' : ''} lacks=${lacks.redrive} onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</${Action}>
       <${Action} lacks=${lacks.discard} onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</${Action}>`
       }
       <a class="button" download href=${address(`x/letters/${path`${vhost}`}/export`, { filter })} title=${t('letters.export_hint')}><${Icon} name="download" /> ${t('letters.export')}</a>`} />`;

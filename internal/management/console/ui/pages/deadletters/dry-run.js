@@ -1,6 +1,8 @@
 // What dry runs of jobs say: how many letters would go where, how many would stay and why, and of some each by itself.
 import { html } from '../../lib/html.js';
 import { t, num, word } from '../../lib/i18n.js';
+import { api, path } from '../../lib/api.js';
+import { useData } from '../../lib/live.js';
 import { href } from '../../lib/router.js';
 import { Icon } from '../../lib/icon.js';
 import { page } from '../messages/address.js';
@@ -9,11 +11,32 @@ import { intoSame } from './job-preview.js';
 // placeOf is where the letters of a scope are.
 export const placeOf = (s) => (s.source.lost ? t('letters.shelf') : s.source.queue);
 
-export function Trials({ vhost, scopes, trials, action }) {
-  return trials.map((x, i) => html`<${Trial} key=${i} ...${{ vhost, action, trial: x, scope: scopes[i] }} />`);
+// Trials: served is whether the jobs need consumers at the queues that they redrive to.
+export function Trials({ vhost, scopes, trials, action, served }) {
+  return trials.map((x, i) => html`<${Trial} key=${i} ...${{ vhost, action, trial: x, scope: scopes[i], served }} />`);
 }
 
-function Trial({ vhost, scope, trial: x, action }) {
+const checkedMax = 20; // queues whose consumers are counted
+
+// NoConsumers warns of queues at which a job that needs consumers would stop.
+function NoConsumers({ vhost, queues }) {
+  const consumers = (name, abort) =>
+    api
+      .get(path`queues/${vhost}/${name}`, { columns: 'name,consumers', disable_stats: true }, { signal: abort })
+      .catch(() => null);
+  const got = useData(
+    (abort) => Promise.all(queues.slice(0, checkedMax).map((name) => consumers(name, abort))),
+    [vhost, queues],
+    { every: 5000 },
+  );
+  const without = (got.data || []).filter((q) => q?.consumers === 0);
+  return without.map(
+    (q) =>
+      html`<p class="banner warn" key=${q.name}><${Icon} name="warning" /> ${t('redrive.no_consumers', { queue: q.name })}</p>`,
+  );
+}
+
+function Trial({ vhost, scope, trial: x, action, served }) {
   const discard = action === 'discard';
   const same = intoSame(x);
   const stay = Object.entries(x.refused);
@@ -33,6 +56,7 @@ function Trial({ vhost, scope, trial: x, action }) {
     ${discard && !x.fits && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.does_not_fit')}</p>`}
     ${Object.entries(x.pushed_out ?? {}).map(([queue, n]) => html`<p class="banner warn" key=${`out ${queue}`}><${Icon} name="warning" /> ${t('redrive.pushes_out', { queue, n })}</p>`)}
     ${Object.entries(x.never_died ?? {}).map(([queue, n]) => html`<p class="banner warn" key=${`copy ${queue}`}><${Icon} name="warning" /> ${t('redrive.never_died', { queue, n })}</p>`)}
+    ${served && goes.length > 0 && html`<${NoConsumers} vhost=${vhost} queues=${goes.map(([q]) => q)} />`}
     ${same > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.into_same', { n: same, queue: scope.source.queue })}</p>`}
     ${troubles.length > 0 && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('redrive.would_refuse', { which: troubles.map(([why, n]) => t('redrive.refused_n', { why: word('refused', why), n })).join(t('frame.comma')) })}</p>`}
     ${x.matches === 0 && !x.partial && html`<p class="banner">${t('redrive.nothing')}</p>`}

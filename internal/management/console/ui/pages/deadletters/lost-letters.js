@@ -84,7 +84,7 @@ export function render() {
     }
     <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} error=${letters.error?.status === 400 ? faultOf(letters.error) : ''} />
     <${LettersTable} id="lost" caption=${t('lost.title')} letters=${letters} selection=${selection}
-      actions=${() => html`<${Action} className="primary" lacks=${lacks} onClick=${redrive}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : t('redrive.all')}</${Action}>
+      actions=${() => html`<${Action} className=${chosen.length ? 'primary' : ''} lacks=${lacks} onClick=${redrive}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : t('redrive.all')}</${Action}>
         ${chosen.length > 0 && html`<${Action} className="danger" lacks=${lacksErase} onClick=${erase}>${t('lost.erase')}</${Action}>`}`}
       empty=${html`<${Empty} title=${filter ? t('letters.none_found') : t('lost.empty')} text=${filter ? t('letters.none_found_text') : t('lost.empty_text')} cli=${filter ? null : lostLettersCommand} docs="dead-letters.md" />`} />`;
 }

@@ -1,17 +1,18 @@
 // The dialogs that begin jobs: send letters back, or discard them. First what would be done, then it is done.
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
-import { t } from '../../lib/i18n.js';
+import { percent, t } from '../../lib/i18n.js';
 import { address, api, path } from '../../lib/api.js';
 import { Dialog, open, reasonOf, toast } from '../../lib/layers.js';
 import { Check, Duration, NumberField, Radios, Select, TextField } from '../../lib/form.js';
 import { Icon } from '../../lib/icon.js';
-import { Command } from '../../lib/states.js';
+import { Commands } from '../../lib/states.js';
 import { here } from '../../lib/here.js';
-import { jobCommand } from '../code/commands.js';
+import { jobCommands } from '../code/commands.js';
 import { Job, noteFound } from './job.js';
 import { NameField } from '../messages/name-field.js';
 import { split } from '../messages/filter.js';
 import { intoSame, meant } from './job-preview.js';
+import { cautious, fast, paceOf, usualStop } from './job-pace.js';
 import { atOnce, lettersOf, sorted } from './job-scopes.js';
 import { Trials, placeOf } from './dry-run.js';
 
@@ -66,15 +67,10 @@ function Begin({ close, vhost, scopes: offered, action }) {
   const lost = scopes.length > 0 && scopes.every((s) => s.source.lost);
   const [target, setTarget] = useState({ to: 'queue' });
   const [options, setOptions] = useState({
-    rate: 0,
     order: 'oldest',
-    canary: 0,
-    watch_ms: 10000,
-    ramp: false,
-    stop_percent: 0,
-    stop_no_consumer: false,
     strip_deaths: false,
     drop_expiration: false,
+    ...(action === 'discard' ? fast : cautious),
   });
   const [max, setMax] = useState(null);
   const [trials, setTrials] = useState(null);
@@ -164,13 +160,14 @@ function Begin({ close, vhost, scopes: offered, action }) {
             setTarget(x);
             setTrials(null);
           }} />
+      <${Pace} options=${options} set=${set} />
       <${Options} options=${options} set=${set} max=${max} setMax=${setMax} />`
     }
     ${action === 'discard' && html`<p class="buttons">${scopes.filter((s) => !s.ids).map((s) => html`<a class="button" download key=${placeOf(s)} href=${address(`x/letters/${path`${vhost}`}/export`, { filter: s.filter, queue: s.source.queue, lost: s.source.lost ? 'true' : '' })}><${Icon} name="download" /> ${t('redrive.export_first', { place: placeOf(s) })}</a>`)}</p>`}
     ${error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${error}</p>`}
-    <div aria-live="polite" ref=${results}>${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} vhost=${vhost} scopes=${scopes} trials=${trials} action=${action} />`}${same && html`<${Check} label=${t('redrive.all_the_same')} value=${allTheSame} onInput=${setAllTheSame} />`}</div>
+    <div aria-live="polite" ref=${results}>${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} vhost=${vhost} scopes=${scopes} trials=${trials} action=${action} served=${options.stop_no_consumer} />`}${same && html`<${Check} label=${t('redrive.all_the_same')} value=${allTheSame} onInput=${setAllTheSame} />`}</div>
     ${mustType && trials && html`<${TextField} label=${t('frame.type_to_confirm', { what: count })} value=${typed} onInput=${setTyped} autocomplete="off" />`}
-    <details><summary>${t('redrive.as_command')}</summary>${scopes.map((s, i) => html`<${Command} key=${placeOf(s)} words=${jobCommand(here(), vhost, bodyOf(s, action, target, options, max, false, forced(i)))} />`)}</details>
+    ${scopes.map((s, i) => html`<${Commands} key=${placeOf(s)} of=${scopes.length > 1 ? placeOf(s) : ''} commands=${jobCommands(here(), vhost, bodyOf(s, action, target, options, max, false, forced(i)))} />`)}
   </${Dialog}>`;
 }
 
@@ -205,25 +202,31 @@ function Target({ vhost, target, lost, change }) {
     }`;
 }
 
+// Pace is careful or fast; what somebody chose beyond that is a third choice.
+function Pace({ options, set }) {
+  const pace = paceOf(options);
+  const careful = { n: cautious.canary, rate: cautious.rate, share: percent(cautious.stop_percent / 100) };
+  return html`<${Radios} label=${t('redrive.pace')} value=${pace} onInput=${(v) => set({ careful: cautious, fast }[v] || {})} options=${[
+    ['careful', t('redrive.careful'), t('redrive.careful_hint', careful)],
+    ['fast', t('redrive.fast'), t('redrive.fast_hint')],
+    ...(pace === 'own' ? [['own', t('redrive.own_pace')]] : []),
+  ]} />`;
+}
+
 function Options({ options: o, set, max, setMax }) {
-  return html`<div class="form">
+  return html`<details class="more"><summary>${t('redrive.options')}</summary>
+    <div class="form">
       <${NumberField} label=${t('redrive.rate')} hint=${t('redrive.rate_hint')} unit=${t('redrive.per_second')} min="0" value=${o.rate || null} onInput=${(v) => set({ rate: v || 0 })} />
       <${NumberField} label=${t('redrive.max')} hint=${t('redrive.max_hint')} min="0" value=${max} onInput=${setMax} />
       <${Select} label=${t('redrive.order')} value=${o.order} onInput=${(v) => set({ order: v })} options=${[
         ['oldest', t('redrive.oldest')],
         ['newest', t('redrive.newest')],
       ]} />
-    </div>
-    <fieldset class="card"><legend>${t('redrive.caution')}</legend><div class="form">
       <${NumberField} label=${t('redrive.canary')} hint=${t('redrive.canary_hint')} min="0" value=${o.canary || null} onInput=${(v) => set({ canary: v || 0, stop_percent: v && !o.stop_percent ? usualStop : o.stop_percent })} />
       <${Duration} label=${t('redrive.watch')} hint=${t('redrive.watch_hint')} value=${o.watch_ms} onInput=${(v) => set({ watch_ms: v || 0 })} />
       <${NumberField} label=${t('redrive.stop_share')} hint=${t('redrive.stop_share_hint')} unit="%" min="0" max="100" value=${o.stop_percent || null} onInput=${(v) => set({ stop_percent: v || 0 })} /></div>
-      <${Check} label=${t('redrive.ramp')} hint=${t('redrive.ramp_hint')} value=${o.ramp} onInput=${(v) => set({ ramp: v, canary: v && !o.canary ? 10 : o.canary, stop_percent: v && !o.stop_percent ? usualStop : o.stop_percent })} />
-      <${Check} label=${t('redrive.stop_no_consumer')} value=${o.stop_no_consumer} onInput=${(v) => set({ stop_no_consumer: v })} /></fieldset>
-    <details><summary>${t('redrive.message')}</summary>
-      <${Check} label=${t('redrive.drop_expiration')} hint=${t('redrive.drop_expiration_hint')} value=${o.drop_expiration} onInput=${(v) => set({ drop_expiration: v })} />
-      <${Check} label=${t('redrive.strip_deaths')} hint=${t('redrive.strip_deaths_hint')} value=${o.strip_deaths} onInput=${(v) => set({ strip_deaths: v })} /></details>`;
+    <${Check} label=${t('redrive.ramp')} hint=${t('redrive.ramp_hint')} value=${o.ramp} onInput=${(v) => set({ ramp: v, canary: v && !o.canary ? 10 : o.canary, stop_percent: v && !o.stop_percent ? usualStop : o.stop_percent })} />
+    <${Check} label=${t('redrive.stop_no_consumer')} value=${o.stop_no_consumer} onInput=${(v) => set({ stop_no_consumer: v })} />
+    <${Check} label=${t('redrive.drop_expiration')} hint=${t('redrive.drop_expiration_hint')} value=${o.drop_expiration} onInput=${(v) => set({ drop_expiration: v })} />
+    <${Check} label=${t('redrive.strip_deaths')} hint=${t('redrive.strip_deaths_hint')} value=${o.strip_deaths} onInput=${(v) => set({ strip_deaths: v })} /></details>`;
 }
-
-// usualStop is the share that stops a job with a canary, in percent, unless another is chosen: a canary is there to be heeded.
-const usualStop = 20;

@@ -94,7 +94,9 @@ var walkSteps = []struct {
 	{1, (*walk).letters},
 	{2, (*walk).back},
 	{3, (*walk).later},
-	{1, func(w *walk) string { return w.one("stop-deliveries a", "stop-deliveries b", "disconnect a", "disconnect b", "written a 500", "written c 500") }},
+	{1, func(w *walk) string {
+		return w.one("stop-deliveries a", "stop-deliveries b", "disconnect a", "disconnect b", "written a 500", "written c 500")
+	}},
 	{1, func(w *walk) string { return w.one("restart", "restart snapshot") }},
 }
 

@@ -18,6 +18,7 @@ var VHostOptions = []VHostOption{
 	{"ttl-in-dlq", "true or false: the TTL of a queue applies to dead letters"},
 	{"dlx-by-argument-only", "true or false: ignore dead-letter exchanges in policies"},
 	{"strict-names", "true or false: restrict queue names to letters, digits and -_.#/@"},
+	{"dead-letter-queues", "JSON object of queue names: true marks a dead-letter queue, false none; null removes a mark"},
 }
 
 // LogLevel is the body of PUT /api/x/log-level.

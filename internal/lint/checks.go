@@ -110,6 +110,32 @@ func (f *findings) target(i int, q *vhost.SnapshotQueue) {
 	}
 }
 
+// marked looks at a queue that is a dead-letter queue by its mark alone.
+func (f *findings) marked(i int, q *vhost.SnapshotQueue) {
+	set := &q.Settings
+	if _, ok := f.senders[i].all.but(i); ok || set.DLQ != vhost.Marked {
+		return
+	}
+	if q.Consumers == 0 && set.TTL < 0 && set.Expires < 0 && !set.Limited() {
+		f.add(Warning, "marked_no_limit", "queue", q.Name, number("messages", int64(q.Ready+q.Unacked+q.Waiting+q.Held)))
+	}
+	if set.Limited() && set.Overflow.DropsHead() && !hasDLX(set) && set.MaxLength != 0 && set.MaxLengthBytes != 0 {
+		f.add(Note, "marked_drops_head", "queue", q.Name, limitOf(set))
+	}
+	if set.Expires >= 0 || q.AutoDelete || q.Exclusive {
+		f.add(Warning, "marked_goes", "queue", q.Name)
+	}
+}
+
+// marks looks for marks of queues that do not exist.
+func (f *findings) marks() {
+	for name := range f.options.Marks() {
+		if _, there := f.queues[name]; !there {
+			f.add(Note, "mark_unused", "queue", name)
+		}
+	}
+}
+
 // full looks whether a queue takes the dead letters that come.
 func (f *findings) full(i int, q *vhost.SnapshotQueue) {
 	set, from := &q.Settings, &f.senders[i]
@@ -171,7 +197,7 @@ func (f *findings) withoutDLX(q *vhost.SnapshotQueue) {
 	if set.TTL >= 0 {
 		severity := Warning
 		// the last station of letters, or nothing to be kept
-		if i := f.queues[q.Name]; f.senders[i].all != (few{}) || !q.Durable {
+		if i := f.queues[q.Name]; f.senders[i].all != (few{}) || set.DLQ == vhost.Marked || !q.Durable {
 			severity = Note
 		}
 		f.add(severity, "ttl_without_dlx", "queue", q.Name, number("ms", set.TTL))

@@ -52,6 +52,10 @@ var findingTexts = map[string]string{
 	"dlq_goes":            "Dead letters of queue '{source}' go to queue '{name}', which is deleted with all its messages when its last consumer or its connection ends.",
 	"dlq_not_durable":     "Dead letters of the durable queue '{source}' go to queue '{name}', which is not durable: a restart loses them.",
 	"ttl_not_for_letters": "Dead letters of queue '{source}' go to queue '{name}', whose message TTL does not apply to them: the option ttl-in-dlq is off.",
+	"marked_no_limit":     "Queue '{name}' is marked as a dead-letter queue and has no consumers and no limits: it has {messages} messages.",
+	"marked_drops_head":   "Queue '{name}' is marked as a dead-letter queue. It drops its oldest messages when it is full ({limit}) and has no dead-letter exchange.",
+	"marked_goes":         "Queue '{name}' is marked as a dead-letter queue. It can be deleted with all its messages: it expires, is auto-delete or exclusive.",
+	"mark_unused":         "The option dead-letter-queues names queue '{name}', which does not exist.",
 	"dlx_not_durable":     "The dead-letter exchange '{dlx}' of the durable queue '{name}' is not durable: a restart deletes it.",
 	"dlx_auto_delete":     "The dead-letter exchange '{dlx}' of queue '{name}' is deleted with its last binding.",
 
@@ -140,12 +144,14 @@ func (s *Analysis) Findings() []Finding {
 		q := &s.Queues[i]
 		f.letters(i, q)
 		f.target(i, q)
+		f.marked(i, q)
 		f.settings(q)
 		f.arguments(q)
 	}
 	f.circles()
 	f.exchanges()
 	f.policies()
+	f.marks()
 	if s.options.LostLettersMaxBytes == 0 {
 		f.add(Warning, "no_shelf", "vhost", s.VHost)
 	}

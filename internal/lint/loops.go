@@ -170,8 +170,9 @@ func (s *Analysis) letterGraph(sure bool) *LetterGraph {
 		}
 	}
 	for i := range s.ways {
+		g.Queues[i] = LetterNode{Waits: s.ages(i, 1), Mark: s.Queues[i].Settings.DLQ}
 		if w := &s.ways[i]; !sure || len(w.reaches) == 1 {
-			g.Queues[i] = LetterNode{Ways: w.reaches, Waits: s.ages(i, 1)}
+			g.Queues[i].Ways = w.reaches
 		}
 	}
 	return g

@@ -1,6 +1,10 @@
 package lint
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
 
 // A Role is what a queue is for dead letters of others.
 type Role uint8
@@ -25,11 +29,13 @@ type LetterGraph struct {
 type LetterNode struct {
 	Ways  []int // places in Sets
 	Waits bool  // dead letters that come expire in the queue
+	Mark  vhost.Mark
 }
 
 // Roles finds the role of each queue. A queue in which dead letters expire, and return to a queue that they had come
 // from, directly or through others, is a retry queue. A queue that gets dead letters of another one, which is no retry
-// queue, is a dead-letter queue; what expires in a retry queue is on its way to be tried again.
+// queue, is a dead-letter queue; what expires in a retry queue is on its way to be tried again. The mark of a
+// queue overrides this, for the queue alone.
 func (g *LetterGraph) Roles() []Role {
 	roles := make([]Role, len(g.Queues))
 	for _, circle := range g.circles(func(int) bool { return true }) {
@@ -53,6 +59,14 @@ func (g *LetterGraph) Roles() []Role {
 			if _, others := from.but(q); others && roles[q] == RoleNone {
 				roles[q] = RoleDeadLetter
 			}
+		}
+	}
+	for q := range g.Queues {
+		switch mark := g.Queues[q].Mark; {
+		case mark == vhost.Marked:
+			roles[q] = RoleDeadLetter
+		case mark == vhost.MarkedNot && roles[q] == RoleDeadLetter:
+			roles[q] = RoleNone
 		}
 	}
 	return roles

@@ -100,3 +100,132 @@ func TestRolesOfQueues(t *testing.T) {
 		})
 	}
 }
+
+const marks = "/api/x/options/%2F"
+
+func TestMarkedQueueIsADeadLetterQueue(t *testing.T) {
+	// If this fails, messages that a client has put into a queue of dead letters by itself are not found although the
+	// queue is marked, by one of the three ways; or they are when it no longer is.
+	t.Parallel()
+	const policy = "/api/policies/%2F/mark"
+	for name, c := range map[string]struct {
+		arguments    string
+		mark, unmark func(d *door)
+	}{
+		"option": {
+			mark:   func(d *door) { d.want(204, "PUT", marks, `{"dead-letter-queues":{"work.dead":true,"else":true}}`) },
+			unmark: func(d *door) { d.want(204, "PUT", marks, `{"dead-letter-queues":{"work.dead":null}}`) },
+		},
+		"policy": {
+			mark: func(d *door) {
+				d.want(201, "PUT", policy, `{"pattern":"dead$","apply-to":"queues","definition":{"dead-letter-queue":true}}`)
+			},
+			unmark: func(d *door) { d.want(204, "DELETE", policy, "") },
+		},
+		"argument": {
+			arguments: `"x-dead-letter-queue":true`,
+			mark:      func(*door) {},
+			unmark:    func(d *door) { d.want(204, "PUT", marks, `{"dead-letter-queues":{"work.dead":false}}`) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := open(t)
+			d.queueWith("work.dead", c.arguments)
+			if c.arguments == "" {
+				d.publish("amq.default", "work.dead", "before")
+				d.isDeadLetterQueue("", 0)
+				c.mark(d)
+			} else {
+				d.publish("amq.default", "work.dead", "before")
+			}
+			d.publish("amq.default", "work.dead", "after")
+			d.isDeadLetterQueue("dead_letter", 2)
+			c.unmark(d)
+			d.isDeadLetterQueue("", 0)
+		})
+	}
+}
+
+// isDeadLetterQueue checks what all lists say of queue work.dead, and of the messages in it.
+func (d *door) isDeadLetterQueue(role string, letters int) {
+	d.t.Helper()
+	s := read[api.LettersSummary](d, "/api/x/letters/%2F/summary")
+	if s.DeadLetters != int64(letters) || len(s.Queues) != min(letters, 1) ||
+		letters > 0 && (s.Queues[0].Role != role || s.Queues[0].Letters != int64(letters)) {
+		d.t.Errorf("summary: %+v", s)
+	}
+	if _, drawn := d.roles(); drawn != strings.TrimSuffix("work.dead:"+role, "work.dead:") {
+		d.t.Errorf("drawn %q", drawn)
+	}
+	found := read[api.Letters](d, "/api/x/letters/%2F?filter=reason:republished").Items
+	if len(found) != letters || letters > 0 && found[0].Republished == nil {
+		d.t.Errorf("found %+v", found)
+	}
+	if g := read[api.Groups](d, "/api/x/letters/%2F/groups?by=queue"); g.Total != int64(letters) {
+		d.t.Errorf("groups: %+v", g)
+	}
+	if n := strings.Count(d.want(200, "GET", "/api/x/letters/%2F/export", "").Body.String(), "\n"); n != letters {
+		d.t.Errorf("%d exported", n)
+	}
+	scrapePage(d, "/metrics").want(map[string]float64{
+		`bartleby_dlq_queues{vhost="/"}`: float64(min(letters, 1)), `bartleby_dlq_messages{vhost="/"}`: float64(letters),
+		`bartleby_dead_letter_messages{vhost="/"}`: float64(letters),
+	})
+	findings := d.want(200, "GET", "/api/x/lint", "").Body.String()
+	if warned := strings.Contains(findings, "marked_no_limit"); warned != (letters > 0) {
+		d.t.Errorf("lint warns: %v", warned)
+	}
+}
+
+func TestMarksOfQueues(t *testing.T) {
+	// If this fails, a mark is lost by that of another queue or by an import, does not override an argument, is not
+	// explained, or a wrong one is taken.
+	t.Parallel()
+	d := open(t)
+	d.queueWith("a", `"x-dead-letter-queue":false`)
+	d.want(204, "PUT", marks, `{"dead-letter-queues":{"a":true}}`)
+	d.want(204, "PUT", marks, `{"dead-letter-queues":{"b":false},"ttl-in-dlq":false}`)
+	set := `{"dead-letter-queues":{"a":true,"b":false},"ttl-in-dlq":false}`
+	if got := d.want(200, "GET", marks, "").Body.String(); strings.TrimSpace(got) != set {
+		t.Errorf("set: %s", got)
+	}
+	explained := d.want(200, "GET", "/api/x/explain/queues/%2F/a", "").Body.String()
+	for _, part := range []string{
+		`"name":"dead-letter-queue","value":true,"source":"option","from":"dead-letter-queues"`,
+		`the option dead-letter-queues overrides the argument, which overrides policies; the argument sets false`,
+	} {
+		if !strings.Contains(explained, part) {
+			t.Errorf("%s is not in %s", part, explained)
+		}
+	}
+	definitions := d.want(200, "GET", "/api/definitions", "").Body.String()
+	d.want(204, "PUT", marks, `{"dead-letter-queues":{"a":null,"c":true}}`)
+	d.want(204, "POST", "/api/definitions", definitions)
+	if got := d.want(200, "GET", marks, "").Body.String(); strings.TrimSpace(got) != set {
+		t.Errorf("after an import: %s", got)
+	}
+	d.want(204, "PUT", marks, `{"dead-letter-queues":{"a":null,"b":null}}`)
+	if got := d.want(200, "GET", marks, "").Body.String(); strings.TrimSpace(got) != `{"ttl-in-dlq":false}` {
+		t.Errorf("taken back: %s", got)
+	}
+	for body, reason := range map[string]string{
+		`{"dead-letter-queues":{"a":"yes"}}`: "has the value yes for queue 'a': it must be true or false",
+		`{"dead-letter-queues":{"":true}}`:   "has a queue without a name",
+		`{"dead-letter-queues":true}`:        "has names of queues with true or false, not true",
+	} {
+		d.refused(400, "bad_request", "the option 'dead-letter-queues' "+reason, "PUT", marks, body)
+	}
+	var many []string
+	for i := range 1001 {
+		many = append(many, fmt.Sprintf(`"q%d":true`, i))
+	}
+	d.refused(400, "bad_request", "may name 1000 queues, and would name 1001",
+		"PUT", marks, `{"dead-letter-queues":{`+strings.Join(many, ",")+`}}`)
+	d.refused(400, "bad_request", "invalid arg 'x-dead-letter-queue' for queue 'q' in vhost '/': {unacceptable_type,longstr}",
+		"PUT", "/api/queues/%2F/q", `{"arguments":{"x-dead-letter-queue":"true"}}`)
+	d.refused(400, "bad_request", `1 is not a valid mark of a dead letter queue. Must be true or false`,
+		"PUT", "/api/policies/%2F/p", `{"pattern":"a","definition":{"dead-letter-queue":1}}`)
+	d.operator("looks", "management", ".*", ".*", ".*").refused(401, "not_authorised", "",
+		"PUT", marks, `{"dead-letter-queues":{"a":true}}`)
+}

@@ -55,7 +55,7 @@ func TestOptions(t *testing.T) {
 	}
 	const effective = `{"dialect":"apsaramq","lost-letters-max-bytes":67108864,"lost-letters-max-age":604800000,"consumer-timeout":5000,"sync":"default",` +
 		`"death-total":true,"reject-reasons":true,"delivery-limit":16,"hops-max":16,"ttl-in-loops":false,"ttl-in-dlq":true,` +
-		`"dlx-by-argument-only":true,"strict-names":true}`
+		`"dlx-by-argument-only":true,"strict-names":true,"dead-letter-queues":{}}`
 	if got := d.want(200, "GET", path+"?effective=true", "").Body.String(); got != effective {
 		t.Errorf("in force: %s", got)
 	}

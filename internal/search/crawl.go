@@ -283,10 +283,10 @@ func (k *known) rebuilding() bool {
 // what was not safe has not been, and what was transient is gone.
 func (c *crawler) meet(k *known) (changed bool, err error) {
 	var machine vhost.Identity
-	var books uint64
+	var books, rules uint64
 	err = c.look(c.ctx, k.name, func(v vhost.Reader) {
 		b := v.Books()
-		machine, books = v.Identity(), b.Made+b.Total()
+		machine, books, rules = v.Identity(), b.Made+b.Total(), v.ConfigVersion()[1]
 	})
 	if err != nil {
 		return false, err
@@ -300,10 +300,10 @@ func (c *crawler) meet(k *known) (changed bool, err error) {
 		}
 		k.machine, k.settled = machine, false
 	}
-	if books == k.books && k.settled {
+	if books == k.books && rules == k.rules && k.settled {
 		return false, nil
 	}
-	k.books, k.settled = books, false
+	k.books, k.rules, k.settled = books, rules, false
 	return true, nil
 }
 
@@ -322,7 +322,7 @@ func (c *crawler) places(k *known) error {
 			}
 			more = v.Sample(&to, samplesOnce, func(q *vhost.QueueSample) {
 				total := q.Ready + q.Unacked + q.Waiting + q.Held
-				some = append(some, placeSample{placeName{vhost.Where{Queue: q.Name}, uint32(q.ID)}, total, q.Stats.Published, q.Stats.Held})
+				some = append(some, placeSample{queuePlace(q), total, q.Stats.Published, q.Stats.Held})
 			})
 		})
 		if err != nil {
@@ -351,6 +351,11 @@ func (c *crawler) places(k *known) error {
 	return nil
 }
 
+// queuePlace names a queue.
+func queuePlace(q *vhost.QueueSample) placeName {
+	return placeName{vhost.Where{Queue: q.Name}, uint32(q.ID), q.Letters.Mark == vhost.Marked}
+}
+
 // placeSample is what tells whether anything happened at a place.
 type placeSample struct {
 	placeName
@@ -366,6 +371,11 @@ func (k *known) note(s placeSample) (n uint16, ok bool) {
 	}
 	if n, ok = k.place(s.placeName); !ok {
 		return 0, false
+	}
+	other := s.placeName
+	other.marked = !other.marked
+	if _, known := k.byPlace[other]; known && s.marked { // its older messages are letters, too, and not here yet
+		k.ready = false
 	}
 	p := &k.record.Places[n]
 	came := s.published - p.published

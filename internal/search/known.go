@@ -27,6 +27,7 @@ type known struct {
 	again      map[uint16][]idRange // whose letters are read anew, by place
 	machine    vhost.Identity       // that was looked at last
 	books      uint64               // what it had done then
+	rules      uint64               // the version of its policies and options then
 	ready      bool                 // all was read once
 	settled    bool                 // there was nothing to do at the end of the last round
 	complete   time.Time            // what came before is here
@@ -35,10 +36,12 @@ type known struct {
 	rebuild    bool      // it is to be forgotten
 }
 
-// placeName tells places apart: a queue that is declared anew is another.
+// placeName tells places apart: a queue that is declared anew is another, and so is one that is marked as a dead-letter
+// queue: all its messages are letters, or they no longer are.
 type placeName struct {
 	vhost.Where
-	id uint32
+	id     uint32
+	marked bool
 }
 
 // idRange is IDs from first to last.
@@ -57,6 +60,8 @@ type placeKnown struct {
 	ID   uint32           `json:",omitempty"` // of the queue, 0: of the lost letters
 	Read map[uint8]uint64 `json:",omitempty"` // the greatest IDs that were read and outlive a start, by priority
 	Gone bool             `json:",omitempty"` // the queue was deleted
+	// the queue is marked as a dead-letter queue
+	Marked bool `json:",omitempty"`
 
 	marks     map[uint8]uint64 // the greatest IDs that were read
 	met       bool             // since the virtual host was opened
@@ -72,6 +77,8 @@ type placeKnown struct {
 	sweptFor time.Duration
 }
 
+func (p *placeKnown) name() placeName { return placeName{p.Where, p.ID, p.Marked} }
+
 func newKnown(name string, number uint32, tail *tail) *known {
 	return &known{name: name, number: number, record: record{Name: name}, byPlace: map[placeName]uint16{}, tail: tail,
 		gone: map[int]bool{}, again: map[uint16][]idRange{}}
@@ -82,7 +89,7 @@ func (k *known) place(at placeName) (n uint16, ok bool) {
 	if n, ok := k.byPlace[at]; ok {
 		return n, true
 	}
-	p := placeKnown{Where: at.Where, ID: at.id, marks: map[uint8]uint64{}}
+	p := placeKnown{Where: at.Where, ID: at.id, Marked: at.marked, marks: map[uint8]uint64{}}
 	switch free := len(k.free); {
 	case free > 0:
 		n = k.free[free-1]
@@ -108,7 +115,7 @@ func (k *known) loaded() {
 			p.marks[lane] = id
 		}
 		if !p.Gone {
-			k.byPlace[placeName{p.Where, p.ID}] = uint16(i)
+			k.byPlace[p.name()] = uint16(i)
 		}
 	}
 }
@@ -229,10 +236,10 @@ func (r *record) clone() record {
 	return c
 }
 
-// lose forgets the letters of a queue that is no more.
+// lose forgets the letters of a queue that is no more, or that is another place by its mark.
 func (k *known) lose(n uint16, from *store) error {
 	p := &k.record.Places[n]
-	delete(k.byPlace, placeName{p.Where, p.ID})
+	delete(k.byPlace, p.name())
 	p.Gone, p.sweep, p.behind, p.sweptTo = true, false, 0, 0
 	delete(k.again, n)
 	for _, s := range k.segments {

@@ -59,7 +59,8 @@ type namedValue struct {
 
 // effective is what a queue runs with under these rules.
 func (r *Rules) effective(s *Subject) Settings {
-	return Effective(s.Arguments, s.InForce(&r.policies, false).Table(), s.InForce(&r.policies, true).Table(), s.Type == "quorum", &r.options)
+	user, operator := s.InForce(&r.policies, false).Table(), s.InForce(&r.policies, true).Table()
+	return r.options.Apply(s.Name, Effective(s.Arguments, user, operator, s.Type == "quorum", &r.options))
 }
 
 // valuesOf lists what s runs with, in an order that is always the same.
@@ -139,6 +140,10 @@ func (r *Rules) offers(x *setting, s *Subject) []offer {
 	quorum := s.Type == "quorum"
 	for _, source := range x.wins.order {
 		switch source {
+		case FromOption:
+			if m := r.options.MarkOf(s.Name); m != Unmarked {
+				all = append(all, offer{source, marksName, amqp.Bool(m == Marked), amqp.Bool(m == Marked)})
+			}
 		case FromArgument:
 			add(source, "", s.Arguments, x.argument, func() Settings { return Effective(s.Arguments, nil, nil, quorum, &r.options) })
 		case FromPolicy:

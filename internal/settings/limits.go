@@ -23,6 +23,9 @@ const (
 	// matching names begin with counts less. policyPointsMin is what each policy counts for at least. A name of 255
 	// octets is matched with the worst of them in 0.1 s, with those that people write in microseconds.
 	policyPointsMax, policyPointsMin = 16 << 10, 4
+	// marksMax is how many queues the option dead-letter-queues may name: all of them are written to the log with each
+	// change of an option.
+	marksMax = 1000
 	// quorumPriorityMax is the highest priority of a quorum queue that sets none. Source: RabbitMQ 4.3 quorum-queues.
 	quorumPriorityMax = 31
 )

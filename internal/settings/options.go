@@ -1,6 +1,8 @@
 package settings
 
 import (
+	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -27,7 +29,25 @@ type Options struct {
 	StrictNames       bool  // queue names have letters, digits and -_.#/@ only
 	ClientDeathsCount bool  // an x-death header of a publisher is the message's history
 	KeyTakesCC        bool  // a dead-letter key takes the CC header away
+
+	// marks are queues that were marked as dead-letter queues, by name, or as none. The map is never changed.
+	marks map[string]Mark
 }
+
+// Apply is what a queue of that name runs with, if s is what its arguments and policies lead to: its mark overrides
+// both.
+func (o *Options) Apply(name string, s Settings) Settings {
+	if m := o.marks[name]; m != Unmarked {
+		s.DLQ = m
+	}
+	return s
+}
+
+// Marks lists the queues that the option marks, in no order.
+func (o *Options) Marks() iter.Seq2[string, Mark] { return maps.All(o.marks) }
+
+// MarkOf is the mark of a queue of that name by the option.
+func (o *Options) MarkOf(name string) Mark { return o.marks[name] }
 
 // Sync says what "safe" means: what has to be so before a confirm, or anything else that depends on what was decided,
 // is let go. Source: ours, docs/durability.md.
@@ -106,6 +126,51 @@ var choices = []choice{
 	{"ttl-in-dlq", flag, "boolean, true or false", func(o *Options, a amqp.Value) { o.TTLInDLQ = truth(a) }},
 	{"dlx-by-argument-only", flag, "boolean, true or false", func(o *Options, a amqp.Value) { o.DLXByArgumentOnly = truth(a) }},
 	{"strict-names", flag, "boolean, true or false", func(o *Options, a amqp.Value) { o.StrictNames = truth(a) }},
+	{marksName, marks, "table of names of queues with true or false", readMarks},
+}
+
+// marksName is the option that marks queues by their names. A change of it concerns the queues that it names, and no
+// others.
+const marksName = "dead-letter-queues"
+
+// readMarks reads the option.
+func readMarks(o *Options, a amqp.Value) {
+	for _, f := range a.Table {
+		if o.marks == nil {
+			o.marks = make(map[string]Mark, len(a.Table))
+		}
+		o.marks[f.Name] = markOf(truth(f.Value))
+	}
+}
+
+// withMarks returns the value of the option with others set over it; Void takes one away. Void is no mark at all.
+func withMarks(table, others amqp.Value) (amqp.Value, *amqp.Error) {
+	all := slices.Clone(table.Table)
+	for _, f := range others.Table {
+		all = slices.DeleteFunc(all, func(o amqp.Field) bool { return o.Name == f.Name })
+		if f.Value.Kind != amqp.KindVoid {
+			all = append(all, f)
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return amqp.Void(), nil
+	case len(all) > marksMax && len(all) > len(table.Table):
+		return table, amqp.PreconditionFailed("the option '%s' may name %d queues, and would name %d", marksName, marksMax, len(all))
+	}
+	slices.SortFunc(all, func(a, b amqp.Field) int { return strings.Compare(a.Name, b.Name) })
+	return amqp.TableValue(all), nil
+}
+
+// OnlyMarks reports whether two tables of options differ in marks of queues alone.
+func OnlyMarks(a, b amqp.Table) bool {
+	return slices.EqualFunc(withoutMarks(a), withoutMarks(b), func(x, y amqp.Field) bool {
+		return x.Name == y.Name && x.Value.Equal(y.Value)
+	})
+}
+
+func withoutMarks(options amqp.Table) amqp.Table {
+	return slices.DeleteFunc(slices.Clone(options), func(f amqp.Field) bool { return f.Name == marksName })
 }
 
 // speak sets what a dialect says of everything. Source: docs/compat/dead-lettering.md#4 to #8, #15.
@@ -122,7 +187,8 @@ func speak(o *Options, a amqp.Value) {
 	}
 }
 
-// WithOptions returns a table of options with others set over it; Void takes one away.
+// WithOptions returns a table of options with others set over it; Void takes one away. Of the marks of queues, those
+// that are named are set over the others.
 func WithOptions(table, others amqp.Table) (amqp.Table, *amqp.Error) {
 	table = slices.Clone(table)
 	for _, f := range others {
@@ -130,9 +196,17 @@ func WithOptions(table, others amqp.Table) (amqp.Table, *amqp.Error) {
 		switch {
 		case i < 0:
 			return nil, amqp.PreconditionFailed("'%s' is not an option of a virtual host", f.Name)
+		case f.Value.Kind != amqp.KindVoid && f.Name == marksName && queueMarks(f.Value) != "":
+			return nil, amqp.PreconditionFailed("the option '%s' %s", f.Name, queueMarks(f.Value))
 		case f.Value.Kind != amqp.KindVoid && choices[i].takes.check(f.Value) != "":
 			return nil, amqp.PreconditionFailed("%s is not a valid value of the option '%s': it is a %s", Show(f.Value), f.Name,
 				choices[i].what)
+		}
+		if before, _ := table.Get(f.Name); f.Name == marksName && f.Value.Kind != amqp.KindVoid {
+			var err *amqp.Error
+			if f.Value, err = withMarks(before, f.Value); err != nil {
+				return nil, err
+			}
 		}
 		table = slices.DeleteFunc(table, func(o amqp.Field) bool { return o.Name == f.Name })
 		if f.Value.Kind != amqp.KindVoid {

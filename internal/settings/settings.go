@@ -44,6 +44,24 @@ var retryTypeNames = []string{"disabled", "all", "failed", "returned"}
 
 func (t RetryType) String() string { return retryTypeNames[t] }
 
+// A Mark says whether a queue was marked as a dead-letter queue, or as none.
+type Mark uint8
+
+// The marks.
+const (
+	Unmarked  Mark = iota // it is one if dead letters come to it
+	Marked                // it is one, whatever comes to it: all its messages are dead letters
+	MarkedNot             // it is none
+)
+
+// markOf is the mark that a boolean stands for.
+func markOf(is bool) Mark {
+	if is {
+		return Marked
+	}
+	return MarkedNot
+}
+
 // Settings are the effective arguments that a queue runs with: arguments merged with policies. Numbers are
 // -1 where there is none.
 type Settings struct {
@@ -71,6 +89,7 @@ type Settings struct {
 	DeadLetterExchange   string
 	DeadLetterRoutingKey string
 	HasDLX, HasDLRK      bool
+	DLQ                  Mark
 }
 
 // DLX returns the dead-letter exchange; ok is false if there is none. The default exchange is "".

@@ -65,6 +65,16 @@ var table = []setting{
 		set:   func(s *Settings, a amqp.Value) { s.AtLeastOnce = a.Str == "at-least-once" },
 		read:  wordOf(func(s *Settings) string { return either(s.AtLeastOnce, "at-least-once", "at-most-once") }),
 	}, {
+		name: markName, by: byArgument | byPolicy, takes: flag,
+		what: "mark of a dead letter queue. Must be true or false", wins: markWins,
+		set: func(s *Settings, a amqp.Value) { s.DLQ = markOf(truth(a)) },
+		read: func(s *Settings, _ *Subject) amqp.Value {
+			if s.DLQ == Unmarked {
+				return amqp.Void()
+			}
+			return amqp.Bool(s.DLQ == Marked)
+		},
+	}, {
 		name: "message-ttl", by: byAll, takes: duration(0), what: "message TTL", wins: smallerWins,
 		set:  func(s *Settings, a amqp.Value) { s.TTL = Whole(a) },
 		read: numberFrom(0, func(s *Settings) int64 { return s.TTL }),
@@ -218,6 +228,9 @@ var table = []setting{
 	{name: "ha-promote-on-failure", by: byPolicy, takes: anyText, what: "ha-promote-on-failure", inert: true},
 }
 
+// markName is the setting by which a queue is marked as a dead-letter queue, or as none.
+const markName = "dead-letter-queue"
+
 // explained are the settings that queues run with.
 var explained = table[:slices.IndexFunc(table, func(x setting) bool { return x.read == nil })]
 
@@ -257,7 +270,9 @@ func ArgumentsOf(kind string) (names []string) {
 }
 
 // aboutLetters reports whether a setting is one of those that the option dlx-by-argument-only takes from policies.
-func aboutLetters(name string) bool { return strings.HasPrefix(name, "dead-letter-") }
+func aboutLetters(name string) bool {
+	return strings.HasPrefix(name, "dead-letter-") && name != markName
+}
 
 // A rule says which of an argument, a policy and an operator policy wins. The values that it chooses from may be Void.
 // Source: docs/compat/policies-and-permissions.md#5, #6.
@@ -281,7 +296,9 @@ const smaller = "the smaller value applies"
 
 var (
 	argumentWins = rule{"the argument overrides policies", "argument", "", argumentFirst, operatorOver, argumentOver}
-	policyWins   = rule{"policies override the argument", "policy", "", policyFirst, operatorOver,
+	markWins     = rule{"the option dead-letter-queues overrides the argument, which overrides policies", "argument", "",
+		[3]Source{FromOption, FromArgument, FromPolicy}, operatorOver, argumentOver}
+	policyWins = rule{"policies override the argument", "policy", "", policyFirst, operatorOver,
 		func(argument, merged, _ amqp.Value) amqp.Value { return firstOf(merged, argument) }}
 	operatorWins = rule{"the operator policy overrides the argument, which overrides the policy", "operator policy", "",
 		operatorFirst, operatorOver,

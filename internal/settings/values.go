@@ -40,6 +40,8 @@ var (
 	flag      = values{kind: Boolean, check: boolean}
 	steps     = values{kind: Durations, check: stepList}
 
+	marks = values{kind: Any, check: queueMarks}
+
 	queueMode     = oneOf(`"unsupported queue mode '%s'"`, "default", "lazy")
 	leaderLocator = oneOf("invalid_queue_locator_arg", "client-local", "balanced", "random", "least-leaders")
 	queueVersion  = values{kind: Number, least: 1, most: 2, check: version}
@@ -126,6 +128,22 @@ func ShortText(a amqp.Value) string {
 func boolean(a amqp.Value) string {
 	if a.Kind != amqp.KindBool {
 		return fmt.Sprintf("{unacceptable_type,%s}", a.TypeName())
+	}
+	return ""
+}
+
+// queueMarks checks the option that marks queues; Void takes a mark away. What is wrong is a part of a sentence.
+func queueMarks(a amqp.Value) string {
+	if a.Kind != amqp.KindTable {
+		return fmt.Sprintf("has names of queues with true or false, not %s", Show(a))
+	}
+	for _, f := range a.Table {
+		if f.Name == "" {
+			return "has a queue without a name"
+		}
+		if boolean(f.Value) != "" && f.Value.Kind != amqp.KindVoid {
+			return fmt.Sprintf("has the value %s for queue '%s': it must be true or false", Show(f.Value), f.Name)
+		}
 	}
 	return ""
 }

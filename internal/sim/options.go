@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,7 +18,11 @@ func (w *world) checkConfigured(st *step, f *fact.Fact) {
 		want[o.Name] = o.Value
 	}
 	for _, o := range st.command.Definition.Arguments {
-		if want[o.Name] = o.Value; o.Value.Kind == amqp.KindVoid {
+		v := o.Value
+		if o.Name == "dead-letter-queues" {
+			v = withMarks(want[o.Name], v)
+		}
+		if want[o.Name] = v; v.Kind == amqp.KindVoid {
 			delete(want, o.Name)
 		}
 	}
@@ -31,6 +36,27 @@ func (w *world) checkConfigured(st *step, f *fact.Fact) {
 	if len(want) > 0 {
 		w.violate(Configured, "options %v were set, and are not in %v", want, table)
 	}
+}
+
+// withMarks is a table of marks of queues with others set over it; Void if there are none.
+func withMarks(table, others amqp.Value) amqp.Value {
+	if others.Kind == amqp.KindVoid {
+		return others
+	}
+	marks := map[string]amqp.Value{}
+	for _, f := range append(slices.Clone(table.Table), others.Table...) {
+		if marks[f.Name] = f.Value; f.Value.Kind == amqp.KindVoid {
+			delete(marks, f.Name)
+		}
+	}
+	if len(marks) == 0 {
+		return amqp.Void()
+	}
+	var all amqp.Table
+	for _, name := range slices.Sorted(maps.Keys(marks)) {
+		all = append(all, amqp.Field{Name: name, Value: marks[name]})
+	}
+	return amqp.TableValue(all)
 }
 
 // checkOptions makes sure that a machine runs with the options that the ledger knows.

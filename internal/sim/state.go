@@ -1,6 +1,10 @@
 package sim
 
-import "github.com/bartleby-mq/bartleby/internal/queue"
+import (
+	"github.com/bartleby-mq/bartleby/internal/queue"
+	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
+)
 
 // checkState compares sums after some of the commands: what is wrong once stays wrong for a while.
 func (w *world) checkState() {
@@ -47,8 +51,7 @@ func (w *world) checkSums() {
 			w.violate(Books, "queue %q: ready %d, unacked %d, waiting %d, held %d, differ from the ledger", q.Name, q.Ready, q.Unacked, q.Waiting, q.Held)
 			return
 		}
-		if q.DeadLetters != at.DeadLetters {
-			w.violate(Books, "queue %q counts %d dead letters, the ledger %d", q.Name, q.DeadLetters, at.DeadLetters)
+		if !w.checkDeadLetters(q, at) {
 			return
 		}
 		n, bytes := at.Queued(false)
@@ -61,6 +64,29 @@ func (w *world) checkSums() {
 	if at, due := w.vhost.Due(); w.o.Portions == 0 || !due || at > w.stamp().Now { // else a tick goes on
 		w.checkServed()
 	}
+}
+
+// checkDeadLetters makes sure that a queue counts its dead letters: all its messages, if it is marked. The option
+// overrides arguments and policies.
+func (w *world) checkDeadLetters(q *vhost.QueueView, at *ledger.Line) bool {
+	want := at.DeadLetters
+	if q.Settings.DLQ == vhost.Marked {
+		want = len(at.Copies)
+	}
+	if q.DeadLetters != want {
+		w.violate(Books, "queue %q counts %d dead letters, the ledger %d", q.Name, q.DeadLetters, want)
+		return false
+	}
+	mark := vhost.MarkedNot
+	is, named := w.live.Mark(q.Name)
+	if is {
+		mark = vhost.Marked
+	}
+	if named && q.Settings.DLQ != mark && !w.vhost.Ruling() {
+		w.violate(Configured, "queue %q has the mark %d, which the option sets to %d", q.Name, q.Settings.DLQ, mark)
+		return false
+	}
+	return true
 }
 
 // checkPunctual makes sure, after time has passed, that nothing is left that is due.

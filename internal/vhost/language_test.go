@@ -47,7 +47,8 @@ type (
 // ARGUMENT is one of ttl dlx dlrk max max-bytes overflow expires priorities limit mode retry retry-min
 // retry-max timeout type single strategy, or a full name beginning with x-. PROPERTY is expiration, priority, user,
 // reply-to, cc, bcc, or h.NAME for a header, or "all". Values are integers, true, false, or text; text in quotes is
-// text for sure; K:V is V with the wire type K, of an array: texts with commas between them. Any verb takes nowait.
+// text for sure; K:V is V with the wire type K, of an array: texts with commas between them, of a table:
+// NAME=VALUE with commas between them. Any verb takes nowait.
 type line struct {
 	channel  string
 	verb     string
@@ -242,6 +243,16 @@ func ofKind(kind byte, text string) amqp.Value {
 	case amqp.KindArray:
 		for s := range strings.SplitSeq(text, ",") {
 			v.Array = append(v.Array, amqp.String(s))
+		}
+	case amqp.KindTable:
+		for s := range strings.SplitSeq(text, ",") {
+			o := option{}
+			o.name, o.value, _ = strings.Cut(s, "=")
+			f := amqp.Field{Name: o.name, Value: o.argument()}
+			if o.value == "none" {
+				f.Value = amqp.Void()
+			}
+			v.Table = append(v.Table, f)
 		}
 	case amqp.KindFloat32:
 		f, _ := strconv.ParseFloat(text, 32)

@@ -23,13 +23,16 @@ func (s *step) setOptions(c *Command) *amqp.Error {
 
 // configured applies the vhost's options.
 func (v *VHost) configured(table amqp.Table) {
-	before := v.options.LostLettersMaxAge
+	before, onlyMarks := v.options, settings.OnlyMarks(v.optionTable, table)
 	v.optionTable, v.options = table, settings.OptionsOf(table)
-	if by := v.options.LostLettersMaxAge - before; by != 0 {
+	if by := v.options.LostLettersMaxAge - before.LostLettersMaxAge; by != 0 {
 		v.age(by)
 	}
 	v.lost.settings.MaxLengthBytes = v.options.LostLettersMaxBytes
-	v.rulesChanged(func(x *subject) bool { return !x.exchange })
+	now := v.options
+	v.rulesChanged(func(x *subject) bool {
+		return !x.exchange && (!onlyMarks || before.MarkOf(x.name) != now.MarkOf(x.name))
+	})
 }
 
 // age moves the deadlines of all lost letters, whose life has become longer by so many ms.

@@ -113,7 +113,8 @@ func (v *VHost) applyPoliciesTo(q *queueState) {
 func (v *VHost) putInForce(q *queueState) {
 	user, operator := v.policies.Of(false)[q.policy].Table(), v.policies.Of(true)[q.operator].Table()
 	headOnly := q.settings != nil && q.settings.ExpiryHead
-	q.settings = v.share(settings.Effective(q.object.Arguments, user, operator, q.quorum, &v.options))
+	by := settings.Effective(q.object.Arguments, user, operator, q.quorum, &v.options)
+	q.settings = v.share(v.options.Apply(q.object.Name, by))
 	if headOnly && !q.settings.ExpiryHead {
 		v.disarmHead(q)
 		q.messages.Each(0, func(s queue.Seq, e *queue.Entry) bool {

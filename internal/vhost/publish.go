@@ -440,9 +440,9 @@ func (s *step) enqueue(q *queueState, m *message) (durable bool) {
 	}
 	if m.history != nil {
 		f.History = s.historyOf(m, durable)
-		if f.Entry.Flags.DeadLetter() {
-			q.counters().Letters++
-		}
+	}
+	if f.Entry.Flags.DeadLetter() || q.marked() {
+		q.counters().Letters++
 	}
 	if f.Entry.ExpireAt != 0 && f.Entry.ExpireAt <= s.From {
 		f.Entry.ExpireAt = s.Now // TTL 0: good for this step only

@@ -21,7 +21,6 @@ type Seen struct {
 	Scheduled   bool
 	State       queue.State
 	Letter      bool // it has a history
-	Told        bool // its headers tell of a failure: a client has published it where failures go
 	DeadLetter  bool // what is scheduled is none, nor what a redrive returned to work, until it dies again
 	Persistent  bool
 	Redelivered bool
@@ -116,10 +115,10 @@ func (v *VHost) whereabouts(w Where) *queueState {
 func (v *VHost) seen(q *queueState, seq queue.Seq, e *queue.Entry) Seen {
 	x := Seen{
 		ID: idOf(seq), Queue: q.object.Name, Lost: q == v.lost, State: e.State, Letter: e.Flags&queue.Letter != 0,
-		Told: e.Flags&queue.ReportsFailure != 0, Persistent: e.Flags&queue.Persistent != 0, Redelivered: e.Flags&queue.Redelivered != 0, Priority: e.Priority,
+		Persistent: e.Flags&queue.Persistent != 0, Redelivered: e.Flags&queue.Redelivered != 0, Priority: e.Priority,
 		ExpireAt: e.ExpireAt, Size: e.Size, vhost: v, in: q, seq: seq, entry: *e, Scheduled: q.schedule != nil,
 	}
-	x.DeadLetter = x.Lost || !x.Scheduled && e.Flags.DeadLetter()
+	x.DeadLetter = x.Lost || !x.Scheduled && (e.Flags.DeadLetter() || q.marked())
 	switch {
 	case x.Lost:
 		x.Cause = fact.Cause(e.Priority)
@@ -272,10 +271,10 @@ func (x *Seen) ForFilter(needs filter.Need) filter.Message {
 		if !x.Letter {
 			m.Exchange, m.Keys = string(content.Exchange), []string{string(content.RoutingKey)}
 		}
-		if x.Told && !x.Letter && needs&filter.Deaths != 0 {
-			x.siftFailure(&m)
-		}
 		m.Properties, m.Body = content.Properties, content.Body
+	}
+	if needs&filter.Deaths != 0 && x.Republished() {
+		x.siftFailure(&m)
 	}
 	return m
 }
@@ -296,11 +295,22 @@ func (x *Seen) Passes(f *filter.Filter) bool {
 	return f.Match(&m)
 }
 
+// Republished reports whether a message is a dead letter because a client has published it where failures go: its
+// headers say so, or its queue is marked. The broker knows of no death of it.
+func (x *Seen) Republished() bool {
+	if x.entry.Flags&queue.ReportsFailure == 0 && !x.in.marked() || !x.DeadLetter || x.Lost {
+		return false
+	}
+	h := x.History()
+	return h == nil || len(h.Deaths) == 0
+}
+
 // siftFailure tells a filter where a message came from that a client has published where failures go.
 func (x *Seen) siftFailure(m *filter.Message) {
 	f := x.Failure()
 	m.Reason, m.FirstReason = filter.Republished, cmp.Or(f.FirstReason, filter.Republished)
-	m.Source, m.LastQueue, m.At, m.Redrives, m.Count = f.Queue, f.LastQueue, f.At, f.Redrives, f.Deaths
+	m.Source, m.LastQueue, m.At, m.Count = f.Queue, f.LastQueue, f.At, f.Deaths
+	m.Redrives = max(m.Redrives, f.Redrives)
 	if exchange, key, ok := f.Back(); ok {
 		m.Exchange, m.Keys = exchange, []string{key}
 	}
@@ -315,7 +325,7 @@ func (x *Seen) BodyBytes() int64 {
 	return int64(x.entry.BodyBytes)
 }
 
-// Failure is what the headers of a message tell that is Told.
+// Failure is what the headers of a message tell that is Republished.
 func (x *Seen) Failure() filter.Failure {
 	f, _ := filter.FailureOf(x.Head().Properties)
 	return f

@@ -9,6 +9,10 @@ func (r Reader) OptionValues() amqp.Table {
 	if !ok {
 		dialect = amqp.String("rabbitmq-4")
 	}
+	marks, ok := r.v.optionTable.Get("dead-letter-queues")
+	if !ok {
+		marks = amqp.TableValue(nil)
+	}
 	flag := func(d Dialect) amqp.Value { return amqp.Bool(o.Dialect&d != 0) }
 	return amqp.Table{
 		{Name: "dialect", Value: dialect},
@@ -24,6 +28,7 @@ func (r Reader) OptionValues() amqp.Table {
 		{Name: "ttl-in-dlq", Value: amqp.Bool(o.TTLInDLQ)},
 		{Name: "dlx-by-argument-only", Value: amqp.Bool(o.DLXByArgumentOnly)},
 		{Name: "strict-names", Value: amqp.Bool(o.StrictNames)},
+		{Name: "dead-letter-queues", Value: marks},
 	}
 }
 

@@ -102,7 +102,7 @@ func (r Reader) view(q *queueState) QueueView {
 	view := QueueView{
 		Object: q.object, ID: q.id,
 		Ready: q.messages.Ready(), Unacked: q.messages.Unacked(),
-		Waiting: q.messages.Count(queue.Waiting), Held: q.messages.Count(queue.Held), DeadLetters: q.messages.DeadLetters(),
+		Waiting: q.messages.Count(queue.Waiting), Held: q.messages.Count(queue.Held), DeadLetters: q.deadLetters(),
 		ReadyBytes: q.messages.Bytes(queue.Ready), UnackedBytes: q.messages.Bytes(queue.Unacked),
 		WaitingBytes: q.messages.Bytes(queue.Waiting), HeldBytes: q.messages.Bytes(queue.Held),
 		Consumers: q.consumers.Len(), Policy: q.policy, OperatorPolicy: q.operator, Settings: *q.settings, Stats: q.counts(),

@@ -36,6 +36,7 @@ type LetterWay struct {
 	Kind    WayKind
 	Targets []fact.QueueID // shared by queues with the same way: do not change them
 	Waits   bool           // dead letters that come into the queue expire there
+	Mark    Mark           // of the queue as a dead-letter queue
 }
 
 // WayKind is whether dead letters have a way.
@@ -158,7 +159,7 @@ func (r Reader) sample(q *queueState, to *Sampling, x *QueueSample) {
 		ID: q.id, Name: q.object.Name, Type: q.object.Type, Durable: q.object.Durable,
 		AutoDelete: q.object.AutoDelete, Exclusive: q.object.Exclusive, Policy: q.policy, OperatorPolicy: q.operator,
 		Ready: m.Ready(), Unacked: m.Unacked(), Waiting: m.Count(queue.Waiting), Held: m.Count(queue.Held),
-		DeadLetters: m.DeadLetters(), ReadyBytes: m.Bytes(queue.Ready), UnackedBytes: m.Bytes(queue.Unacked),
+		DeadLetters: q.deadLetters(), ReadyBytes: m.Bytes(queue.Ready), UnackedBytes: m.Bytes(queue.Unacked),
 		WaitingBytes: m.Bytes(queue.Waiting), HeldBytes: m.Bytes(queue.Held),
 		Consumers: q.consumers.Len(), Letters: r.letterWay(q, to), Stats: &to.none,
 	}
@@ -178,9 +179,9 @@ func (r Reader) sample(q *queueState, to *Sampling, x *QueueSample) {
 func (r Reader) letterWay(q *queueState, to *Sampling) LetterWay {
 	set := q.settings
 	if !set.HasDLX {
-		return LetterWay{}
+		return LetterWay{Mark: set.DLQ}
 	}
-	w := LetterWay{Kind: WayOpen, Waits: set.TTL >= 0 && r.v.options.TTLInDLQ}
+	w := LetterWay{Kind: WayOpen, Waits: set.TTL >= 0 && r.v.options.TTLInDLQ, Mark: set.DLQ}
 	x := r.v.topo.Exchange(set.DeadLetterExchange)
 	key := letterKey{set.DeadLetterExchange, set.DeadLetterRoutingKey, !set.HasDLRK}
 	if x == nil {
@@ -236,8 +237,8 @@ func (r Reader) leadsTo(exchange string) (queues []fact.QueueID) {
 const oldestWithin = 256
 
 // OldestLetter tells when the dead letter next to the head of a queue died, in seconds since the Unix epoch: the first
-// time, if it died there of the same reason again. It is read unless it is the one that is known; ok is false if there
-// is none among the first messages: of what clients published there it is not known without reading it.
+// time, if it died there of the same reason again; 0 if that is not known. It is read unless it is the one that is
+// known; ok is false if there is none among the first messages.
 func (r Reader) OldestLetter(id fact.QueueID, known MessageID) (oldest MessageID, died int64, ok bool) {
 	q := r.v.queues[id]
 	if q == nil {
@@ -250,21 +251,22 @@ func (r Reader) OldestLetter(id fact.QueueID, known MessageID) (oldest MessageID
 	looked := 0
 	ok = false
 	q.messages.Each(s, func(at queue.Seq, e *queue.Entry) bool {
-		s, ok = at, e.State == queue.Ready && e.Flags&queue.Letter != 0 && e.Flags.DeadLetter()
+		s, ok = at, e.State == queue.Ready && (e.Flags.DeadLetter() || q.marked())
 		looked++
 		return !ok && looked < oldestWithin
 	})
-	if !ok {
+	switch {
+	case !ok:
 		return 0, 0, false
-	}
-	if idOf(s) == known {
+	case idOf(s) == known:
 		return known, 0, true
 	}
-	h := r.v.historyAt(q.messages.Side(s).History)
-	if len(h.Deaths) == 0 {
-		return 0, 0, false
+	x := r.v.seen(q, s, q.messages.Entry(s))
+	if h := x.History(); h != nil && len(h.Deaths) > 0 {
+		return idOf(s), h.Deaths[0].Time, true
 	}
-	return idOf(s), h.Deaths[0].Time, true
+	f := x.Failure()
+	return idOf(s), f.At / 1000, true
 }
 
 // DelayedSample is what waits in a delayed exchange, as metrics see it.

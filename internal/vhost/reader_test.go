@@ -26,9 +26,10 @@ func TestOptionValues(t *testing.T) {
 		t.Errorf("shown %v, known %v", names, settings.OptionNames())
 	}
 	for _, dialect := range []string{"rabbitmq-4", "rabbitmq-3", "apsaramq"} {
-		v.configured(amqp.Table{{Name: "dialect", Value: amqp.String(dialect)}, {Name: "hops-max", Value: amqp.Int64(7)}})
+		v.configured(amqp.Table{{Name: "dialect", Value: amqp.String(dialect)}, {Name: "hops-max", Value: amqp.Int64(7)},
+			{Name: "dead-letter-queues", Value: amqp.TableValue(amqp.Table{{Name: "q", Value: amqp.Bool(false)}})}})
 		shown, want := settings.OptionsOf(v.Reader().OptionValues()), v.options
-		if shown != want {
+		if !reflect.DeepEqual(shown, want) {
 			t.Errorf("%s: shown %+v, in force %+v", dialect, shown, want)
 		}
 	}

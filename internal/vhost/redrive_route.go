@@ -152,7 +152,7 @@ func (s *step) redriveOne(o *JobSpec, job fact.JobID, w destination, source *que
 	h := m.past()
 	returns := job == 0 || o.returnsToWork(m) // who edits a message wants it worked on
 	restore := !o.DropExpiration && m.scan().Expiration != nil && (returns || len(h.Deaths) == 0)
-	atWork := returns && !slices.Contains(w.targets, source) || !m.isDeadLetter(&h)
+	atWork := returns && !slices.Contains(w.targets, source) || !m.isDeadLetter(source, &h)
 	h.Exchange, h.Keys, h.HideCC, h.Share = w.exchange, w.keys, false, fact.LettersMax
 	h.Redrive = h.Redrive.Again(job)
 	h.Redrive.AtWork = atWork
@@ -185,9 +185,20 @@ func (o *JobSpec) returnsToWork(m *message) bool {
 	return o.Target == TargetOrigin || o.Target == TargetQueue && (o.Queue == "" || o.Queue == m.cameFrom().Queue)
 }
 
-// isDeadLetter reports whether a message with that past is a dead letter, as queue.Flags say of one in a queue.
-func (m *message) isDeadLetter(h *fact.History) bool {
-	return (len(h.Deaths) > 0 || m.reportsFailure) && !h.Redrive.AtWork
+// isDeadLetter reports whether a message of q with that past is a dead letter, as queue.Flags and the mark say of one.
+func (m *message) isDeadLetter(q *queueState, h *fact.History) bool {
+	return q.marked() || (len(h.Deaths) > 0 || m.reportsFailure) && !h.Redrive.AtWork
+}
+
+// marked reports whether q is marked as a dead-letter queue: then each message in it is a dead letter.
+func (q *queueState) marked() bool { return q.settings.DLQ == Marked }
+
+// deadLetters counts the dead letters in q.
+func (q *queueState) deadLetters() int {
+	if q.marked() {
+		return q.messages.Len()
+	}
+	return q.messages.DeadLetters()
 }
 
 // discardOne puts a message in the lost store, from which it may be taken back to its queue, or ends it for good if it

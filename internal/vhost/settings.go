@@ -33,6 +33,7 @@ type (
 	Policy    = settings.Policy
 	Rules     = settings.Rules
 	Subject   = settings.Subject
+	Mark      = settings.Mark
 )
 
 // Their values, as settings says them.
@@ -46,6 +47,10 @@ const (
 	RetryAll      = settings.RetryAll
 	RetryFailed   = settings.RetryFailed
 	RetryReturned = settings.RetryReturned
+
+	Unmarked  = settings.Unmarked
+	Marked    = settings.Marked
+	MarkedNot = settings.MarkedNot
 
 	Linear      = settings.Linear
 	Fixed       = settings.Fixed

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/cli/command"
+	"github.com/bartleby-mq/bartleby/internal/cli/output"
 )
 
 // patience is how long a command may take that reads all dead letters, unless --timeout says otherwise.
@@ -34,6 +35,40 @@ func listDLQs(c *command.Call) error {
 		return notFound(c, err)
 	}
 	return c.Show(columns, sum.Queues)
+}
+
+// markDLQ marks a queue as a dead-letter queue, or as none.
+func markDLQ(c *command.Call) error {
+	if c.Options.On("not") {
+		c.Banner("Marking queue '%s' in vhost '%s' as no dead-letter queue ...", c.Args[0], c.VHost())
+		return setMark(c, "false")
+	}
+	c.Banner("Marking queue '%s' in vhost '%s' as a dead-letter queue ...", c.Args[0], c.VHost())
+	return setMark(c, "true")
+}
+
+func unmarkDLQ(c *command.Call) error {
+	c.Banner("Removing the mark of queue '%s' in vhost '%s' ...", c.Args[0], c.VHost())
+	return setMark(c, "null")
+}
+
+// setMark changes the option that names queues. The queue has to be there, unless its mark is removed.
+func setMark(c *command.Call, mark string) error {
+	queue := c.Args[0]
+	if mark != "null" {
+		err := c.Client.Get(c.Ctx, nil, "queues", c.VHost(), queue)
+		if command.Status(err) == http.StatusNotFound {
+			return noMessages(c, err, queue)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	marks := command.Row{"dead-letter-queues": output.Cell(fmt.Sprintf("{%s:%s}", output.StringCell(queue), mark))}
+	if _, err := c.Client.Put(c.Ctx, marks, "x", "options", c.VHost()); err != nil {
+		return notFound(c, err)
+	}
+	return c.Done("", nil)
 }
 
 // listDeaths lists the queues in which most died, and last what died elsewhere, if anything did.

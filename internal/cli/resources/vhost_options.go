@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/cli/command"
@@ -50,7 +51,8 @@ func setVHostOption(c *command.Call) error {
 	name, given := c.Args[0], c.Args[1]
 	c.Banner(`Setting option "%s" of vhost "%s" to "%s" ...`, name, c.VHost(), given)
 	value := output.StringCell(given)
-	if _, err := strconv.ParseInt(given, 10, 64); err == nil || given == "true" || given == "false" {
+	object := strings.HasPrefix(given, "{") && json.Valid([]byte(given))
+	if _, err := strconv.ParseInt(given, 10, 64); err == nil || given == "true" || given == "false" || object {
 		value = output.Cell(given)
 	}
 	_, err := c.Client.Put(c.Ctx, command.Row{name: value}, "x", "options", c.VHost())

@@ -86,9 +86,11 @@ func (s *renderer) render(x *vhost.Seen) (api.Letter, error) {
 	l.Exchange, l.RoutingKeys = string(content.Exchange), api.List[string]{string(content.RoutingKey)}
 	if h := x.History(); h != nil {
 		s.history(&l, h)
-	} else if x.Told {
+	}
+	if x.Republished() {
 		f := x.Failure()
-		l.Republished, l.Redrives = &api.Failure{Exchange: f.Exchange, RoutingKey: f.Key, Queue: f.Queue}, f.Redrives
+		l.Republished = &api.Failure{Exchange: f.Exchange, RoutingKey: f.Key, Queue: f.Queue}
+		l.Redrives = max(l.Redrives, f.Redrives)
 		if f.At != 0 {
 			at := web.FormatMS(f.At)
 			l.At = &at

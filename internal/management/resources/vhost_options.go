@@ -125,11 +125,9 @@ func ReplaceOptions(value json.RawMessage) (vhost.Command, error) {
 	if err := json.Unmarshal(value, &given); err != nil {
 		return vhost.Command{}, web.BadRequest("options of a virtual host: %v", err)
 	}
-	options := amqp.Table(given)
-	for _, name := range settings.OptionNames() {
-		if _, set := options.Get(name); !set {
-			options = append(options, amqp.Field{Name: name, Value: amqp.Void()})
-		}
+	var options amqp.Table
+	for _, name := range settings.OptionNames() { // of an option with several entries, the old ones go first
+		options = append(options, amqp.Field{Name: name, Value: amqp.Void()})
 	}
-	return SetOptions(options), nil
+	return SetOptions(append(options, given...)), nil
 }

@@ -56,7 +56,7 @@ func (m *deadLetterQueues) add(q *vhost.QueueSample) {
 		q.ID, int32(q.Consumers), q.Ready > 0, int64(q.Ready) + int64(q.Unacked) + int64(q.Waiting) + int64(q.Held),
 		q.ReadyBytes + q.UnackedBytes + q.WaitingBytes + q.HeldBytes, int64(q.DeadLetters),
 	})
-	node := lint.LetterNode{Waits: q.Letters.Waits}
+	node := lint.LetterNode{Waits: q.Letters.Waits, Mark: q.Letters.Mark}
 	if all := q.Letters.Targets; len(all) > 0 {
 		set, known := m.sets[&all[0]]
 		if !known {
@@ -195,7 +195,7 @@ func (s *Reader) ages(ctx context.Context, h *accounts.VHost, ids []fact.QueueID
 		}
 		s.note(h.LogID, portion, fresh)
 		for i, id := range portion {
-			if fresh[i].seq != 0 {
+			if fresh[i].died != 0 {
 				ages[id] = max(float64(now.UnixMilli())/1000-float64(fresh[i].died), 0)
 			}
 		}

@@ -196,6 +196,9 @@ func (cl *Clients) returns(prefix string, n int, add func(string, amqp.Value)) {
 	if cl.Chance(n) {
 		add(prefix+"consumer-timeout", amqp.Int64(cl.duration()))
 	}
+	if cl.Chance(n) {
+		add(prefix+"dead-letter-queue", amqp.Bool(cl.Chance(2)))
+	}
 }
 
 // choice draws options of the vhost to set, or to take back.
@@ -217,6 +220,9 @@ func (cl *Clients) choice() amqp.Table {
 			{Name: "ttl-in-dlq", Value: amqp.Bool(cl.Chance(2))},
 			{Name: "dlx-by-argument-only", Value: amqp.Bool(cl.Chance(3))},
 			{Name: "strict-names", Value: amqp.Bool(cl.Chance(2))},
+			{Name: "dead-letter-queues", Value: amqp.TableValue(amqp.Table{
+				{Name: cl.queueName(), Value: []amqp.Value{amqp.Bool(true), amqp.Bool(true), amqp.Bool(false), amqp.Void()}[cl.dice.IntN(4)]},
+			})},
 			{Name: "lost-letters-max-age", Value: amqp.Int64(0)}, // refused
 			{Name: "no-such-option", Value: amqp.Bool(true)},     // refused
 		}

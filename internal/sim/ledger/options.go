@@ -41,6 +41,13 @@ func (l *Ledger) option(name string) amqp.Value {
 	return v
 }
 
+// Mark is what the option dead-letter-queues says of a queue; ok is false if it does not name it.
+func (l *Ledger) Mark(queue string) (is, ok bool) {
+	v, ok := l.option("dead-letter-queues").Table.Get(queue)
+	is, _ = v.Bool()
+	return is, ok
+}
+
 // Number is an option that is a number.
 func (l *Ledger) Number(name string) int64 {
 	n, _ := l.option(name).Integer()

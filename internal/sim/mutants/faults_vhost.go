@@ -297,6 +297,27 @@ func faultsOfVHost() []fault {
 			}},
 			checks: []check{by(sim.Redrive), test(vhostPkg, "TestWhatIsADeadLetter", "a dead letter is true")},
 		},
+		{ // what is parked elsewhere vanishes from the lists
+			name: "vhost: forget on the way elsewhere that a queue is marked",
+			edits: []edit{{
+				file:  vhostDir + "redrive_route.go",
+				at:    `|| !m.isDeadLetter(source, &h)`,
+				after: ` || s.planted(FAULT) && source.marked()`,
+			}},
+			checks: []check{by(sim.Redrive)},
+		},
+		{ // a queue that its argument marks stays a dead-letter queue
+			name: "vhost: let an argument override the mark of a queue",
+			edits: []edit{{
+				file: vhostDir + "policy.go",
+				at:   `	q.settings = v.share(v.options.Apply(q.object.Name, by))`,
+				instead: `	q.settings = v.share(v.options.Apply(q.object.Name, by))
+	if v.planted(FAULT) {
+		q.settings = v.share(by)
+	}`,
+			}},
+			checks: []check{by(sim.Configured)},
+		},
 		{ // of the counts of its queue
 			name: "vhost: forget that a message is worked on again",
 			edits: []edit{{

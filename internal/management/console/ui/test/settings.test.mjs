@@ -17,6 +17,7 @@ import {
   groupOf,
   silent,
 } from '../pages/broker/settings.js';
+import { markOf, nextMark } from '../pages/broker/mark.js';
 
 const file = process.env.BARTLEBY_SETTINGS;
 const told = file ? JSON.parse(readFileSync(file, 'utf8')) : { settings: [], cases: [] };
@@ -199,4 +200,15 @@ check('a declaration is compared with what is there', () => {
     inequivalent(q, { durable: true, auto_delete: true, arguments: {} }).map((d) => d.name),
     ['auto_delete', 'x-message-ttl'],
   );
+});
+
+test('the mark of a queue is taken back; without one the queue becomes what it is not', () => {
+  const by = (source, value) => markOf([{ name: 'dead-letter-queue', source, value }]);
+  assert.deepEqual(
+    [by('option', true), by('option', false), by('argument', true), markOf([])],
+    [true, false, null, null],
+  );
+  const next = (role, mark) => nextMark(role, mark).mark;
+  assert.deepEqual([next('', null), next('retry', null), next('dead_letter', null)], [true, true, false]);
+  assert.deepEqual([next('dead_letter', true), next('', false)], [null, null]);
 });

@@ -12,6 +12,7 @@ import { Stat, rateOf } from './parts.js';
 import { Args, Badges, settingName, writtenOf } from './setting-parts.js';
 import { Findings, Paths } from './follow.js';
 import { Way } from './graph-view.js';
+import { QueueRole } from './queue-role.js';
 import { remembered } from './readings.js';
 import { said } from './said.js';
 
@@ -86,7 +87,14 @@ export function Summary({ vhost, name, queue: q, at }) {
     </div>
     <section class="card"><h2>${t('queue.about')}</h2><dl class="pairs">
       <dt>${t('queues.type')}</dt><dd>${q.type}</dd>
-      ${paths.data?.role && html`<dt>${t('queue.role')}</dt><dd>${word('queue_role', paths.data.role)}</dd>`}
+      ${
+        paths.data &&
+        explained.data &&
+        html`<dt>${t('queue.role')}</dt><dd><${QueueRole} vhost=${vhost} name=${name} role=${paths.data.role} settings=${explained.data.settings} changed=${() => {
+          explained.refresh();
+          paths.refresh();
+        }} /></dd>`
+      }
       <dt>${t('queues.features')}</dt><dd><${Badges} queue=${q} /></dd>
       <dt>${t('queue.arguments')}</dt><dd><${Args} of=${q.arguments} /></dd>
       ${q.head_message_timestamp && html`<dt>${t('queue.head')}</dt><dd><${Ago} at=${q.head_message_timestamp * 1000} /></dd>`}

@@ -9,6 +9,7 @@ const sentences = [
   ['the option dlx-by-argument-only is on', 'said.argument_only'],
   ['the smaller value applies', 'said.smaller'],
   ['the larger value applies', 'said.larger'],
+  ['the option dead-letter-queues overrides the argument, which overrides policies', 'said.mark_first'],
   ['the argument overrides policies', 'said.argument_first'],
   ['policies override the argument', 'said.policy_first'],
   ['the operator policy overrides the argument, which overrides the policy', 'said.operator_first'],
@@ -17,6 +18,7 @@ const sentences = [
   ['the larger policy value applies, or the argument if it is smaller', 'said.retry_min'],
   ['{asked}, which a quorum queue treats as {value}', 'said.quorum_takes'],
   ['the argument sets {value}', 'said.argument_asks'],
+  ["option '{name}' sets {value}", 'said.option_asks'],
   ["policy '{name}' sets {value}", 'said.policy_asks'],
   ["operator policy '{name}' sets {value}", 'said.operator_asks'],
   ['unknown argument', 'said.unknown'],
@@ -47,7 +49,9 @@ export function find(text) {
 export const parts = (text) =>
   find(text)
     ? [text]
-    : text.split('; ').flatMap((x) => (find(x) ? [x] : x.split(/, (?=the argument sets |policy '|operator policy ')/)));
+    : text
+        .split('; ')
+        .flatMap((x) => (find(x) ? [x] : x.split(/, (?=the argument sets |option '|policy '|operator policy ')/)));
 
 // said is a text in another language: translate(key, params) gives the words, write(value) a value as people read it. What is not known
 // stays as it is.

@@ -77,7 +77,13 @@ export function SettingField({ name, value, onInput, defaults = false, exchanges
   if (kind === 'number') return html`<${NumberField} ...${number} />`;
   if (kind === 'bytes') return html`<${NumberField} ...${number} unit=${t('create.bytes')} />`;
   if (kind === 'percentage') return html`<${NumberField} ...${number} unit="%" />`;
-  if (kind === 'boolean') return html`<${Check} ...${field} value=${value} />`;
+  if (kind === 'boolean' && defaults) return html`<${Check} ...${field} value=${value} />`;
+  if (kind === 'boolean')
+    return html`<${Select} ...${field} value=${String(value ?? '')} onInput=${(v) => onInput(v === '' ? null : v === 'true')} options=${[
+      ['', t('policies.unset')],
+      ['true', t('frame_words.yes')],
+      ['false', t('frame_words.no')],
+    ]} />`;
   if (kind === 'choice') {
     const none = defaults ? choiceName(name, choices[0]) : t('policies.unset');
     const others = choices.slice(defaults ? 1 : 0).map((c) => [c, choiceName(name, c)]);

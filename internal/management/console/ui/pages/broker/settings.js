@@ -11,6 +11,7 @@ export const codes = [
   ['DLX', 'dead-letter-exchange'],
   ['DLK', 'dead-letter-routing-key'],
   ['DLS', 'dead-letter-strategy'],
+  ['DLQ', 'dead-letter-queue'],
   ['DL', 'delivery-limit'],
   ['Retry', 'delayed-retry-type'],
   ['Pri', 'max-priority'],

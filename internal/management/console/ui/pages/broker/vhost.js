@@ -11,7 +11,8 @@ import { Duration, NumberField, Select } from '../../lib/form.js';
 import { loadVHosts } from '../../lib/vhosts.js';
 import { may } from '../../lib/session.js';
 import { lacksTag } from '../../lib/rights.js';
-import { Stat, Tabs } from './parts.js';
+import { QueueLink, Stat, Tabs } from './parts.js';
+import { setMark } from './queue-role.js';
 import { Rights, userLink } from './users.js';
 import { Grant } from './user-dialogs.js';
 import { EditVHost, removeVHost } from './vhosts.js';
@@ -103,7 +104,21 @@ function Options({ name }) {
     [name],
     { every: 15000 },
   );
-  return html`<${Shown} of=${got}>${(d) => html`<section class="card"><h2>${t('vhosts.options')}</h2><p class="hint">${t('vhosts.options_text')}</p>${lacksTag('policymaker') && html`<p class="hint">${t('lacks.read_only', { why: lacksTag('policymaker') })}</p>`}${options.map(([option, kind]) => html`<${Option} key=${option + JSON.stringify(d.all[option])} vhost=${name} name=${option} kind=${kind} value=${d.all[option]} set=${option in d.own} changed=${got.refresh} />`)}</section>`}</${Shown}>`;
+  return html`<${Shown} of=${got}>${(d) => html`<section class="card"><h2>${t('vhosts.options')}</h2><p class="hint">${t('vhosts.options_text')}</p>${lacksTag('policymaker') && html`<p class="hint">${t('lacks.read_only', { why: lacksTag('policymaker') })}</p>`}${options.map(([option, kind]) => html`<${Option} key=${option + JSON.stringify(d.all[option])} vhost=${name} name=${option} kind=${kind} value=${d.all[option]} set=${option in d.own} changed=${got.refresh} />`)}<${Marks} vhost=${name} marks=${d.own['dead-letter-queues'] || {}} changed=${got.refresh} /></section>`}</${Shown}>`;
+}
+
+// Marks are the queues that are marked as dead-letter queues, or as none. They are marked on their pages.
+function Marks({ vhost, marks, changed }) {
+  const all = Object.entries(marks);
+  return html`<h3>${t('option.dead-letter-queues')}</h3>${
+    all.length === 0
+      ? html`<p class="hint">${t('vhosts.no_marks')}</p>`
+      : html`<ul>${all.map(
+          ([name, is]) =>
+            html`<li key=${name}><${QueueLink} vhost=${vhost} name=${name} /> <span class="tag">${t(is ? 'vhosts.is_dlq' : 'vhosts.is_no_dlq')}</span>
+      ${may('policymaker') && html`<button type="button" class="small" aria-label=${`${t('queue.unmark')}: ${name}`} onClick=${async () => (await setMark(vhost, name, null)) && changed()}>${t('queue.unmark')}</button>`}</li>`,
+        )}</ul>`
+  }`;
 }
 
 function shown(value, kind) {

@@ -49,7 +49,7 @@ export function Timeline({ letter }) {
       (s, i) => html`<li key=${i} class=${`stop ${s.kind}`}>
       ${s.elapsed !== null && s.elapsed !== undefined && html`<span class="elapsed">${t('viewer.after', { time: span(s.elapsed) })}</span>`}
       ${s.kind === 'publish' && html`<div>${(s.exchange !== null || !s.queue) && html`<b>${t('viewer.published')}</b>`} ${s.exchange !== null && html`<${Route} exchange=${s.exchange} keys=${s.keys} />`} ${s.queue && html`<span>${t('viewer.failed_in')} <b class="break">${s.queue}</b></span>`}</div>`}
-      ${s.kind === 'republish' && html`<div><span class="stop-line"><${Reason} reason="republished" /></span> <small class="faint">${t('viewer.by_consumer')} ${s.time && html`· <${When} at=${s.time} />`}</small></div>`}
+      ${s.kind === 'republish' && html`<div><span class="stop-line"><${Reason} reason="republished" /></span> <small class="faint">${t(isUntold(letter) ? 'viewer.by_client' : 'viewer.by_consumer')} ${s.time && html`· <${When} at=${s.time} />`}</small></div>`}
       ${
         s.kind === 'death' &&
         html`<div><span class="stop-line"><${Reason} reason=${s.reason} count=${s.count} /> ${t('viewer.in')} <b class="break">${s.queue}</b>
@@ -146,13 +146,17 @@ function Why({ letter: l }) {
     <p class="buttons"><a class="button" href=${href(to`/queues/${l.vhost}/${queue}`)}>${t('viewer.to_queue', { queue })}</a></p></section>`;
 }
 
+// isUntold tells whether nothing is known of a dead letter but that a client published it to a dead-letter queue.
+const isUntold = ({ republished: x, properties }) =>
+  !!x && !x.exchange && !x.routing_key && !x.queue && !accountOf(properties?.headers).text;
+
 // Told is what the headers say of a message of whose death the broker knows nothing: why a consumer published it anew, and where it was.
 // Of one that was sent back or discarded since then the headers are all there is.
 function Told({ letter: l }) {
   const { exchange, routing_key: key, queue } = l.republished || {};
   return html`<section class="card" aria-labelledby="why"><h2 id="why">${l.republished ? t('viewer.why') : t('letters.exception')}</h2>
     <${Exception} letter=${l} />
-    ${l.republished && html`<p>${t('viewer.republished')}</p>`}
+    ${l.republished && html`<p>${t(isUntold(l) ? 'viewer.marked' : 'viewer.republished')}</p>`}
     <dl class="pairs">${queue && html`<dt>${t('viewer.failed_in')}</dt><dd><a class="break" href=${href(to`/queues/${l.vhost}/${queue}`)}>${queue}</a></dd>`}
       ${(exchange || key) && html`<dt>${t('viewer.published')}</dt><dd><${Route} exchange=${exchange} keys=${key ? [key] : []} /></dd>`}</dl></section>`;
 }

@@ -14,7 +14,7 @@ var policiesChecks = []check{
 	{4, 1, "a TTL that is text", []string{"policy-message-ttl-text"}},
 	{4, 2, "an unknown overflow", []string{"policy-overflow-unknown"}},
 	{4, 3, "an expiry of 0", []string{"policy-expires-zero"}},
-	{4, 4, "a key with the prefix x- of arguments", []string{"policy-unknown-key"}},
+	{4, 4, "a key with the prefix x- of arguments", []string{"policy-unknown-key", "policy-dead-letter-queue"}},
 	{4, 5, "no key at all", []string{"policy-empty"}},
 
 	{5, 1, "the smaller length of policy and operator policy", []string{"operator-policy-minimum"}},

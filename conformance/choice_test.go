@@ -16,10 +16,11 @@ const (
 	asSaid       choice = "values of clients are passed on and shown unchanged"
 	byTheBook    choice = "only AMQP 0-9-1, and strictly"
 	noStreams    choice = "streams are not supported"
+	marks        choice = "queues can be marked as dead-letter queues"
 )
 
 // choices is every choice, in the order in which README.md lists them.
 var choices = []choice{
 	ownInstant, noSilentLoss, holds, everyReturn, everyQueue, strictLimit, restOfPolicy, operators, sense, asSaid,
-	byTheBook, noStreams,
+	byTheBook, noStreams, marks,
 }

@@ -25,6 +25,26 @@ var policyValueCases = []Case{
 	policySince("3.13", "target-group-size-zero", object{"target-group-size": 0}, "0 is not a valid qq target count value"),
 	policySince("3.13", "consumer-timeout-negative", object{"consumer-timeout": -1}, "-1 is not a valid consumer timeout"),
 	{
+		Topic: policies, Section: 4, Name: "policy-dead-letter-queue",
+		Rule:   "dead-letter-queue is no policy key: a policy with it is refused with 400, and not stored.",
+		Choice: marks, Differs: "it marks queues as dead-letter queues; other values than booleans are refused " +
+			"(on purpose: users mark the queues that clients publish failed messages to)",
+		Run: func(t *T) {
+			t.ownVhost()
+			put := func(value any) reply {
+				definition := object{"dead-letter-queue": value}
+				return t.ask("PUT", object{"pattern": "q", "definition": definition}, "policies", t.vhost, "p")
+			}
+			if t.differs() {
+				t.refusedRequest(put("yes"), `<<"yes">> is not a valid mark of a dead letter queue`)
+				t.equal("status", put(true).status, 201)
+				return
+			}
+			t.refusedRequest(put(true), "are not recognised policy settings")
+			t.equal("stored", t.ask("GET", nil, "policies", t.vhost, "p").status, 404)
+		},
+	},
+	{
 		Topic: policies, Section: 4, Name: "policy-priority-text",
 		Rule: "A policy whose priority is not a number is refused with 400.",
 		Run: func(t *T) {

@@ -70,6 +70,33 @@ var queueArgumentCases = []Case{
 		},
 	},
 	{
+		Topic: surface, Section: 9, Name: "dead-letter-queue-argument",
+		Rule:   "x-dead-letter-queue is an unknown argument: it is accepted with any value, and not compared.",
+		Choice: marks, Differs: "it marks a queue as a dead-letter queue: it must be a boolean, and is compared " +
+			"(on purpose: clients mark the queues that they publish failed messages to)",
+		Run: func(t *T) {
+			const arg = "x-dead-letter-queue"
+			ch, q := t.channel(), t.name("q")
+			declare := func(ch *channel, q string, value any) error {
+				_, err := ch.QueueDeclare(q, true, false, false, false, amqp.Table{arg: value})
+				return err
+			}
+			p := t.name("p")
+			t.forget(q, "")
+			t.forget(p, "")
+			t.must(declare(ch, q, true))
+			t.must(declare(ch, q, true))
+			other, text := declare(t.channel(), q, false), declare(t.channel(), p, "yes")
+			if t.differs() {
+				t.refusal(other, 406, t.inequivalent(arg, q)+"received 'false' but current is 'true'")
+				t.refusal(text, 406, t.invalid(arg, p)+": {unacceptable_type,longstr}")
+				return
+			}
+			t.must(other)
+			t.must(text)
+		},
+	},
+	{
 		Topic: surface, Section: 9, Name: "classic-is-the-default-type",
 		Rule: "A queue declared without x-queue-type is equivalent to one declared with classic.",
 		Run: func(t *T) {

@@ -86,7 +86,7 @@ world.test('the overview tells of a rejection by itself', async (c, t) => {
     dying: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'dying.dead' },
     'dying.dead': {},
   });
-  await publish(channel, '', 'dying', [order(1)]);
+  await publish(channel, '', 'dying', [{ ...order(1), headers: {} }]); // with failure headers it would be a dead letter already
   await c.open('/');
   await c.settled();
   const panel = c.page.getByRole('region', { name: c.say('overview.dead'), exact: true });
@@ -144,6 +144,42 @@ world.test('a queue shows the dead letters that arrived in it, and else those th
   await c.open('/queues/%2F/tabbed');
   await c.page.locator('.stat.bad', { hasText: c.say('queues.consumers') }).waitFor();
 });
+
+for (const language of ['en', 'zh-CN']) {
+  world.test(
+    `a queue is marked with a click: what a client published to it is listed, until the mark is removed (${language})`,
+    { language },
+    async (c) => {
+      const name = `errors.${language}`;
+      const channel = await c.broker.channel();
+      await queues(channel, { [name]: {} });
+      await publish(channel, '', name, [{ body: 'no price', messageId: `by-itself-${language}` }]);
+      const marks = async () => (await c.broker.get('x/options/%2F'))['dead-letter-queues'] ?? {};
+      const row = c.page.getByRole('row').filter({ hasText: `by-itself-${language}` });
+
+      await c.open(`/queues/%2F/${name}`);
+      await c.page.getByText(c.say('queue.role_none'), { exact: true }).waitFor();
+      await c.button('queue.mark').click();
+      await c.page.getByText(c.say('queue.marked'), { exact: true }).waitFor();
+      assert.equal((await marks())[name], true);
+      await c.accessible();
+
+      await c.open(`/letters?view=list&filter=queue:${name}`);
+      await row.getByRole('link').first().click();
+      await c.page.getByText(c.say('viewer.marked'), { exact: true }).waitFor();
+      await c.page.getByText(c.say('viewer.by_client')).waitFor();
+
+      await c.open('/vhosts/%2F?tab=limits');
+      await c.page.getByRole('button', { name: `${c.say('queue.unmark')}: ${name}`, exact: true }).waitFor();
+      await c.open(`/queues/%2F/${name}`);
+      await c.button('queue.unmark').click();
+      await c.button('queue.mark').waitFor();
+      assert.equal((await marks())[name], undefined);
+      await c.open(`/letters?view=list&filter=queue:${name}`);
+      await c.page.getByRole('heading', { name: c.say('letters.none_found') }).waitFor();
+    },
+  );
+}
 
 world.test('the way of a letter that died three times', async (c) => {
   const channel = await c.broker.channel();

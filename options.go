@@ -131,6 +131,7 @@ func (b *Broker) web(secret string) management.Options {
 		NoBasicAuth: c.Web.NoBasicAuth, NoOperatorPolicyChanges: c.Web.NoOperatorPolicyChanges, StrictOffice: c.Web.StrictOffice,
 		NoStatistics: c.Web.NoStatistics, LoggedIn: loggedIn,
 	}
+	o.KeepReadings = c.Data != ""
 	if c.Shown != nil {
 		o.Effective, o.ConfigFiles, o.LogFiles, o.Book = c.Shown.Settings, c.Shown.ConfigFiles, c.Shown.LogFiles, c.Shown.Book
 		o.Tool = c.Shown.Tool

@@ -1,10 +1,11 @@
 package api
 
-// LettersSummary of GET /api/x/letters (a list of them) and /api/x/letters/{vhost}/summary, both with ?range=. What is
-// counted is so since the broker started; Recent is of the range.
+// LettersSummary of GET /api/x/letters (a list of them) and /api/x/letters/{vhost}/summary, both with ?range=. Deaths,
+// arrivals, redrives and discards are counted since the virtual host was opened; Recent is of the range.
 type LettersSummary struct {
-	VHost string         `json:"vhost"`
-	Died  Object[uint64] `json:"died"` // by reason
+	VHost        string         `json:"vhost"`
+	CountedSince string         `json:"counted_since"` // RFC 3339
+	Died         Object[uint64] `json:"died"`          // by reason
 	// of these: where no dead-letter exchange was set; but for delivery_limit they are gone
 	NoDLX       uint64            `json:"no_dlx"`
 	Letters     uint64            `json:"letters"`      // that came into queues
@@ -40,16 +41,26 @@ type DeathSource struct {
 	Total uint64         `json:"total"`
 }
 
-// Deaths of GET /api/x/queues/{vhost}/{queue}/deaths?range=1m|10m|1h|8h|24h; an hour without range. They are known
-// since the broker started, to the length of a step.
+// Deaths of GET /api/x/queues/{vhost}/{queue}/deaths?range=1m|10m|1h|8h|24h; an hour without range. They are known to
+// the length of a step.
 type Deaths struct {
-	Range   string               `json:"range"`
-	Since   string               `json:"since"`        // RFC 3339: what is counted came after that
+	Range string `json:"range"`
+	Since string `json:"since"` // RFC 3339: the range begins then
+	// RFC 3339: what is counted came after that; later than Since if readings begin later
+	CountedSince string `json:"counted_since"`
+	// since CountedSince: when no readings were taken, because the broker did not run
+	Gaps    List[Gap]            `json:"gaps"`
 	Died    Object[uint64]       `json:"died"`         // by reason
 	Letters uint64               `json:"letters"`      // dead letters that came in
 	StepSec int64                `json:"step_seconds"` // between two of Times, but for the last
 	Times   List[int64]          `json:"times"`        // when steps ended, ms since the Unix epoch, oldest first
 	ByStep  Object[List[uint64]] `json:"by_step"`      // what died in each of them, by reason, and letters
+}
+
+// A Gap is a time of which nothing is known, ms since the Unix epoch.
+type Gap struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
 }
 
 // A LetterQueue is a queue that dead letters of other queues come to, or one in which there are some.

@@ -51,7 +51,8 @@ func New(o Options) *Server {
 		Engine: o.Engine, Log: o.Log, Node: o.Node, PathPrefix: o.PathPrefix, BodyBytesMax: o.BodyBytesMax, HideStatistics: o.NoStatistics,
 	})
 	s := &Server{
-		Shared: common, options: o, started: time.Now(), routes: &node{}, sampler: stats.NewSampler(o.Engine, o.Roster),
+		Shared: common, options: o, started: time.Now(), routes: &node{},
+		sampler: stats.NewSampler(o.Engine, o.Roster, o.KeepReadings, o.Log),
 		auditor: newAuditor(o.Engine), origins: o.CORS.protection(),
 	}
 	common.Audit = s.note

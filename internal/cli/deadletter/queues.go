@@ -81,18 +81,30 @@ func listDeaths(c *command.Call) error {
 	c.Banner("Listing queues of vhost %s in which messages died, within %s ...", c.VHost(), of)
 	var sum struct {
 		Recent struct {
-			Sources []command.Row
-			Others  uint64
+			Sources      []command.Row
+			Others       uint64
+			Since        time.Time
+			CountedSince time.Time `json:"counted_since"`
+			Gaps         []api.Gap
 		}
 	}
 	path := api.Path("x", "letters", c.VHost(), "summary") + "?" + url.Values{"range": {of}}.Encode()
 	if _, err := c.Client.Do(c.Ctx, http.MethodGet, path, nil, &sum); err != nil {
 		return notFound(c, err)
 	}
-	if n := sum.Recent.Others; n > 0 {
-		fmt.Fprintf(c.Stderr, "%d more died in other or deleted queues\n", n)
+	r := &sum.Recent
+	if r.Others > 0 {
+		fmt.Fprintf(c.Stderr, "%d more died in other or deleted queues\n", r.Others)
 	}
-	return c.Show(columns, sum.Recent.Sources)
+	utc := func(at time.Time) string { return at.UTC().Format(time.RFC3339) }
+	if r.CountedSince.After(r.Since) {
+		fmt.Fprintf(c.Stderr, "counted since %s: there are no readings from before\n", utc(r.CountedSince))
+	}
+	for _, g := range r.Gaps {
+		from, to := utc(time.UnixMilli(g.From)), utc(time.UnixMilli(g.To))
+		fmt.Fprintf(c.Stderr, "no readings from %s to %s: the broker was down, or was killed\n", from, to)
+	}
+	return c.Show(columns, r.Sources)
 }
 
 // deathsBy are deathColumns; reasons are within died.

@@ -67,7 +67,8 @@ func summaryOf(ctx context.Context, s *stats.Reader, h *accounts.VHost,
 	}
 	n := f.Types.Sum()
 	sum := api.LettersSummary{
-		VHost: h.Name, Died: api.Object[uint64]{}, Letters: n.Letters,
+		VHost: h.Name, CountedSince: web.FormatMS(s.Opened(h).UnixMilli()),
+		Died: api.Object[uint64]{}, Letters: n.Letters,
 		DeadLetters: f.DeadLetters.Letters, Retrying: f.DeadLetters.Retrying,
 		Waiting: f.DeadLetters.Messages, Bytes: f.DeadLetters.Bytes,
 		Held: int64(f.Total.Held), Lost: showLostTotals(h.Name, &f.Lost, f.Books.Ended[fact.GoneShelf]),

@@ -86,7 +86,8 @@ func open(t *testing.T) *Server {
 	roster := stats.NoRoster{}
 	common := web.NewShared(web.SharedOptions{Engine: e, Log: quiet, Node: "rabbit@test", BodyBytesMax: 10 << 20})
 	return New(Options{}, Sources{
-		Shared: common, Roster: roster, Index: search.Open(search.Options{Broker: e}), Reader: stats.NewReader(common, stats.NewSampler(e, roster)),
+		Shared: common, Roster: roster, Index: search.Open(search.Options{Broker: e}),
+		Reader:  stats.NewReader(common, stats.NewSampler(e, roster, false, quiet)),
 		Streams: func() int { return 0 },
 	})
 }

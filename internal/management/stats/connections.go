@@ -74,6 +74,14 @@ func (t *wires) host(name string) *hostWire {
 	return t.vhosts[name]
 }
 
+// restore takes over the history of a virtual host's connections.
+func (t *wires) restore(vhost string, h *history) {
+	if t.vhosts == nil {
+		t.connections, t.vhosts = map[string]*wire{}, map[string]*hostWire{}
+	}
+	t.vhosts[vhost] = &hostWire{history: *h}
+}
+
 // forget forgets the histories, not the sums.
 func (t *wires) forget() {
 	for _, w := range t.connections {
@@ -89,10 +97,10 @@ func (s *Sampler) WireOf(connection string, w Spans) Trend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.mu.wires.connections[connection]; c != nil {
-		return c.trend(dataFigures, func(int) span { return w.data })
+		return c.trend(dataFigures, s.mu.runs, func(int) span { return w.data })
 	}
 	none := history{last: s.mu.last}
-	return none.trend(dataFigures, func(int) span { return w.data })
+	return none.trend(dataFigures, s.mu.runs, func(int) span { return w.data })
 }
 
 // BytesOf are the bytes of a virtual host's connections as of the last reading, with their trend.
@@ -104,7 +112,7 @@ func (s *Sampler) BytesOf(vhost string, w Spans) (received, sent uint64, t Trend
 		return 0, 0, Trend{}
 	}
 	if h.figures != nil {
-		received, sent = h.figures[AtReceived], h.figures[AtSent]
+		received, sent = h.figures[AtReceived]-h.baseOf(AtReceived), h.figures[AtSent]-h.baseOf(AtSent)
 	}
-	return received, sent, h.trend(dataFigures, func(int) span { return w.data })
+	return received, sent, h.trend(dataFigures, s.mu.runs, func(int) span { return w.data })
 }

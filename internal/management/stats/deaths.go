@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
@@ -62,6 +63,9 @@ func DeathRangeOf(query url.Values) (DeathRange, error) {
 	return DeathRange{}, web.BadRequest("range must be 1m, 10m, 1h, 8h or 24h, not '%s'", name)
 }
 
+// Opened is since when a virtual host counts.
+func (s *Reader) Opened(h *accounts.VHost) time.Time { return s.sampler.Opened(h) }
+
 // RecentDeaths are those of a virtual host that has counted so much by now, and its queues.
 func (s *Reader) RecentDeaths(h *accounts.VHost, of DeathRange, now figures, queues []Queue) api.RecentDeaths {
 	var v api.RecentDeaths
@@ -99,8 +103,9 @@ func (s *Sampler) Deaths(h *accounts.VHost, queue *fact.QueueID, of DeathRange, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	readings := &history{last: s.mu.last, fromZero: true}
+	known := s.mu.runs
 	if l := s.mu.ledgers[h.LogID]; l.forgotten() {
-		now = &figures{}
+		now, known = &figures{}, nil
 	} else if l != nil && queue == nil {
 		readings = &l.whole
 	} else if l != nil && l.queues[*queue] != nil {
@@ -115,9 +120,14 @@ func (s *Sampler) Deaths(h *accounts.VHost, queue *fact.QueueID, of DeathRange, 
 	for i := range steps {
 		d.Times[steps-1-i] = t.at[i]
 	}
+	from, to := t.at[steps], t.at[0]
+	d.CountedSince = web.FormatMS(known.since(max(from, readings.begin()), to))
+	for _, g := range known.gaps(max(from, readings.begin()), to) {
+		d.Gaps = append(d.Gaps, api.Gap{From: g.from, To: g.to})
+	}
 	for f := atDied; f < queueFigures; f++ {
 		counts := make(api.List[uint64], steps)
-		later := now[f]
+		later := t.now(f, now[f])
 		for i := range steps {
 			counts[steps-1-i] = t.grown(f, i+1, later)
 			grown[f] += counts[steps-1-i]
@@ -175,17 +185,17 @@ func (s *Sampler) addSources(all []deathSource, log uint32, of DeathRange, queue
 	begin := edges[len(edges)-1:]
 	for i := range queues {
 		now := FiguresOf(queues[i].Stats)
-		if sumDied(&now) == 0 {
-			continue
-		}
 		readings := &history{fromZero: true}
 		if l != nil && l.queues[queues[i].ID] != nil {
 			readings = l.queues[queues[i].ID]
 		}
+		if sumDied(&now) == 0 && readings.base == nil {
+			continue
+		}
 		x := deathSource{name: queues[i].Name}
 		t := readings.at(begin)
 		for f := atDied; f < atDeadLetters; f++ {
-			x.grown[f] = t.grown(f, 0, now[f])
+			x.grown[f] = t.grown(f, 0, t.now(f, now[f]))
 		}
 		if x.sum = sumDied(&x.grown); x.sum > 0 {
 			all = append(all, x)

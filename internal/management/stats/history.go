@@ -15,11 +15,12 @@ import (
 type history struct {
 	// of the newest reading, up to figuresMax; shared, and never written to, while all of them are 0
 	figures      []uint64
-	from         int64  // since when they are so, ms since the Unix epoch
-	steps        []byte // how each reading but the oldest differs from the one before it
-	before, last int64  // the instants of the last two notes; 0: none
-	thinned      int64  // when what is longer ago was thinned out last
-	fromZero     bool   // before the oldest reading the figures were zero, since what they count was not there
+	base         []uint64 // of figures, what was counted before counters began at 0 again; nil: nothing
+	from         int64    // since when they are so, ms since the Unix epoch
+	steps        []byte   // how each reading but the oldest differs from the one before it
+	before, last int64    // the instants of the last two notes; 0: none
+	thinned      int64    // when what is longer ago was thinned out last
+	fromZero     bool     // before the oldest reading the figures were zero, since what they count was not there
 }
 
 // A retention is for how long readings are kept: those up to the first grain's age as they are, then one in each step.
@@ -73,8 +74,39 @@ const _ = uint(figuresMax-queueFigures) + uint(figuresMax-nodeFigures)
 // unmoved are the figures of all histories in which nothing has happened yet. Nobody writes to it.
 var unmoved [figuresMax]uint64
 
-// note adds what the figures are now. The slice is copied if it is kept.
+// restart says that counters begin at 0 with the next note. Their figures continue from where they are; gauges are
+// those that count nothing. Between the last note and the next there is no rate.
+func (h *history) restart(gauges ...int) {
+	h.before, h.last = 0, 0
+	base := slices.Clone(h.figures)
+	for _, f := range gauges {
+		if f < len(base) {
+			base[f] = 0
+		}
+	}
+	if h.base = nil; slices.ContainsFunc(base, func(n uint64) bool { return n > 0 }) {
+		h.base = base
+	}
+}
+
+// baseOf is what a figure was when its counter last began at 0 again.
+func (h *history) baseOf(figure int) uint64 {
+	if figure < len(h.base) {
+		return h.base[figure]
+	}
+	return 0
+}
+
+// note adds what the figures are now, as they are counted since the last beginning. The slice is copied if it is kept.
 func (h *history) note(now int64, figures []uint64, keep retention) {
+	var sums [figuresMax]uint64
+	if h.base != nil {
+		copy(sums[:], figures)
+		for f, n := range h.base {
+			sums[f] += n
+		}
+		figures = sums[:len(figures)]
+	}
 	switch {
 	case h.figures == nil:
 		h.figures, h.from = unmoved[:len(figures)], now
@@ -154,6 +186,9 @@ func (h *history) thin(now int64, keep retention) {
 		newerFrom = olderFrom
 		copy(newer, older)
 	}
+	if in > 0 { // what was before the oldest reading is not zero, but forgotten
+		h.fromZero = false
+	}
 	if n := len(h.steps) - out; cap(h.steps) > 2*n+1024 {
 		h.steps = slices.Clone(h.steps[out:])
 	} else {
@@ -173,6 +208,16 @@ func (h *history) back() iter.Seq2[int64, []uint64] {
 			at = stepBack(h.steps, at, &from, figures)
 		}
 	}
+}
+
+// begin is when the history begins, 0 if nothing happened before.
+func (h *history) begin() (at int64) {
+	if h.fromZero {
+		return 0
+	}
+	for at = range h.back() {
+	}
+	return at
 }
 
 // rate is how fast figures have changed between the last two notes, all of them together.
@@ -196,7 +241,7 @@ func (h *history) moved() bool { return h.before > 0 && len(h.steps) > 0 && h.fr
 
 // at is what the figures were at some instants, newest first.
 func (h *history) at(instants []int64) table {
-	t := table{at: instants, width: len(h.figures)}
+	t := table{at: instants, width: len(h.figures), base: h.base, fromZero: h.fromZero}
 	for from, figures := range h.back() {
 		t.begin = figures
 		for t.known < len(instants) && instants[t.known] >= from {
@@ -220,6 +265,9 @@ type table struct {
 	width   int
 	known   int      // instants since the history begins
 	begin   []uint64 // the figures that counting began with; nil: 0
+	base    []uint64 // of the history
+	// before the oldest reading the figures were zero; else they are not known
+	fromZero bool
 }
 
 // of is a figure at an instant; what was before the history begins is 0.
@@ -230,13 +278,21 @@ func (t *table) of(figure, instant int) uint64 {
 	return t.figures[instant*t.width+figure]
 }
 
-// grown is by how much a counter grew from an instant to now, when it is that. One that begins anew begins at 0.
-func (t *table) grown(figure, instant int, now uint64) uint64 {
-	was := t.counted(figure, instant)
-	if was > now {
-		return now
+// now is a counter's figure, of which so much is counted.
+func (t *table) now(figure int, counted uint64) uint64 {
+	if figure < len(t.base) {
+		counted += t.base[figure]
 	}
-	return now - was
+	return counted
+}
+
+// grown is by how much a counter grew from an instant to now, when it is that. One that has begun again since the last
+// reading began at 0.
+func (t *table) grown(figure, instant int, now uint64) uint64 {
+	if was := t.counted(figure, instant); was <= now {
+		return now - was
+	}
+	return now - t.now(figure, 0)
 }
 
 // counted is a figure at an instant; before the history begins it is what counting began with.
@@ -247,8 +303,9 @@ func (t *table) counted(figure, instant int) uint64 {
 	return t.of(figure, instant)
 }
 
-// trend tells how fast the first of the figures change. The spans say which of them come with samples.
-func (h *history) trend(figures int, spanOf func(figure int) span) Trend {
+// trend is how fast the first of the figures change. The spans say which of them come with samples, at times that
+// are covered.
+func (h *history) trend(figures int, covered runs, spanOf func(figure int) span) Trend {
 	t := Trend{rates: make([]api.Rate, figures)}
 	if h.before > 0 && !h.moved() {
 		t.Since = h.from
@@ -266,20 +323,28 @@ func (h *history) trend(figures int, spanOf func(figure int) span) Trend {
 			if w != of {
 				of, samples = w, h.at(w.instants(h.last))
 			}
-			samples.fill(r, f)
+			samples.fill(r, f, covered)
 		}
 	}
 	return t
 }
 
-// fill adds samples to a rate, newest first, and what follows from them.
-func (t *table) fill(r *api.Rate, figure int) {
+// fill adds samples to a rate, newest first, and what follows from them. There are none of times of which nothing is
+// known.
+func (t *table) fill(r *api.Rate, figure int, covered runs) {
 	var sum float64
-	r.Samples = make([]api.Sample, len(t.at))
+	r.Samples = make([]api.Sample, 0, len(t.at))
 	for i, when := range t.at {
+		if i >= t.known && !t.fromZero || !covered.cover(when) {
+			continue
+		}
 		n := t.of(figure, i)
-		r.Samples[i] = api.Sample{Sample: int64(n), Timestamp: when}
+		r.Samples = append(r.Samples, api.Sample{Sample: int64(n), Timestamp: when})
 		sum += float64(n)
+	}
+	if len(r.Samples) == 0 {
+		r.Samples = nil
+		return
 	}
 	newest, oldest := r.Samples[0], r.Samples[len(r.Samples)-1]
 	avg := sum / float64(len(r.Samples))

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
 )
 
 func TestHistory(t *testing.T) {
@@ -23,7 +25,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("%d readings of a minute", n)
 	}
 	end := int64(1000+5*99) * second
-	tr := h.trend(2, func(f int) span { return []span{{}, {20 * second, 10 * second}}[f] })
+	tr := h.trend(2, always, func(f int) span { return []span{{}, {20 * second, 10 * second}}[f] })
 	if r := tr.Of(0); r.Rate != 0 || r.Samples != nil || r.Avg != nil {
 		t.Errorf("what is at rest %+v", r)
 	}
@@ -47,7 +49,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("at rest %d readings, %+v", readings(&h), got)
 	}
 	var none history
-	if r := none.trend(1, func(int) span { return span{second, second} }); r.Of(0).Samples != nil {
+	if r := none.trend(1, always, func(int) span { return span{second, second} }); r.Of(0).Samples != nil {
 		t.Errorf("of nothing %+v", r)
 	}
 }
@@ -109,5 +111,122 @@ func TestHistoryOfDays(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// always are readings of all times.
+var always = runs{{0, 1 << 62}}
+
+func TestCountersThatRestart(t *testing.T) {
+	// If this fails, a restart shows as a fall, a negative rate, or as much traffic as there ever was.
+	t.Parallel()
+	const second, gauge, counter = 1000, 1, 0
+	minute := kept([2]time.Duration{time.Minute, 5 * time.Second})
+	var h history
+	for i := range int64(6) {
+		h.note((100+5*i)*second, []uint64{uint64(10 * i), 7}, minute)
+	}
+	h.restart(gauge)
+	rate := func() api.Rate {
+		trend := h.trend(2, always, func(int) span { return span{60 * second, 5 * second} })
+		return trend.Of(counter)
+	}
+	h.note(185*second, []uint64{4, 3}, minute)
+	if r := rate(); r.Rate != 0 || r.Samples[0].Sample != 54 {
+		t.Errorf("right after: %+v", r)
+	}
+	h.note(190*second, []uint64{9, 2}, minute)
+	r := rate()
+	if r.Rate != 1 || r.Samples[0].Sample != 59 || r.Samples[2].Sample != 50 {
+		t.Errorf("then: %+v", r)
+	}
+	table := h.at([]int64{190 * second, 125 * second, 100 * second})
+	if table.of(gauge, 0) != 2 || table.of(gauge, 1) != 7 {
+		t.Errorf("the gauge was %d, is %d", table.of(gauge, 1), table.of(gauge, 0))
+	}
+	if n := table.grown(counter, 1, table.now(counter, 9)); n != 9 {
+		t.Errorf("it grew by %d since it restarted", n)
+	}
+	if n := table.grown(counter, 2, table.now(counter, 9)); n != 59 {
+		t.Errorf("it grew by %d in all", n)
+	}
+	if n := table.grown(counter, 0, table.now(counter, 3)); n != 3 {
+		t.Errorf("restarted again, which no reading has seen yet, it grew by %d", n)
+	}
+}
+
+func TestRuns(t *testing.T) {
+	// If this fails, charts draw zeros for times when the broker did not run, or leave out times when it did.
+	t.Parallel()
+	var r runs
+	for _, at := range []struct {
+		at    int64
+		begin bool
+	}{{100, true}, {105, false}, {200, true}, {210, false}} {
+		r.note(at.at, at.begin)
+	}
+	for at, want := range map[int64]bool{
+		99: false, 100: true, 103: true, 106: false, 199: false, 210: true, 211: false,
+	} {
+		if r.cover(at) != want {
+			t.Errorf("%d is covered: %t", at, !want)
+		}
+	}
+	if got := r.gaps(0, 300); len(got) != 1 || got[0] != (run{105, 200}) {
+		t.Errorf("gaps %v", got)
+	}
+	if got := r.gaps(150, 300); len(got) != 1 || got[0] != (run{150, 200}) {
+		t.Errorf("gaps of a part %v", got)
+	}
+	for from, want := range map[int64]int64{0: 100, 102: 102, 150: 200, 205: 205, 220: 300} {
+		if got := r.since(from, 300); got != want {
+			t.Errorf("from %d it is counted since %d, want %d", from, got, want)
+		}
+	}
+	r.thin(150)
+	if len(r) != 1 || r.cover(100) {
+		t.Errorf("left: %v", r)
+	}
+	for i := range int64(2 * runsMax) {
+		r.note(1000+10*i, true)
+	}
+	if len(r) != runsMax {
+		t.Errorf("%d runs are remembered", len(r))
+	}
+}
+
+func TestNoSamplesOfTimesThatAreNotKnown(t *testing.T) {
+	// If this fails, the charts of a fresh broker draw zeros of hours before it was there.
+	t.Parallel()
+	const second = 1000
+	minute := kept([2]time.Duration{time.Minute, 5 * time.Second})
+	of := func(h *history, covered runs) (at []int64) {
+		trend := h.trend(1, covered, func(int) span { return span{30 * second, 10 * second} })
+		for _, s := range trend.Of(0).Samples {
+			at = append(at, s.Timestamp/second)
+		}
+		return at
+	}
+	for _, c := range []struct {
+		name    string
+		zero    bool // it was not there before
+		covered runs
+		want    []int64
+	}{
+		{"a fresh broker", false, runs{{100 * second, 110 * second}}, []int64{110, 100}},
+		{"a new queue of an old broker", true, runs{{50 * second, 110 * second}}, []int64{110, 100, 90, 80}},
+		{"a new queue of a new broker", true, runs{{90 * second, 110 * second}}, []int64{110, 100, 90}},
+		{"a broker that was down", true, runs{{80 * second, 85 * second}, {95 * second, 110 * second}},
+			[]int64{110, 100, 80}},
+	} {
+		h := history{fromZero: c.zero}
+		h.note(100*second, []uint64{1}, minute)
+		h.note(110*second, []uint64{2}, minute)
+		if got := of(&h, c.covered); !slices.Equal(got, c.want) {
+			t.Errorf("%s: samples of %v, want %v", c.name, got, c.want)
+		}
+	}
+	if got := of(&history{fromZero: true, last: 110 * second}, runs{{100 * second, 110 * second}}); len(got) != 2 {
+		t.Errorf("what was not there: %v", got)
 	}
 }

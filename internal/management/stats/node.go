@@ -84,7 +84,7 @@ func (n *NodeReading) ReadChurn(ctx context.Context, e *engine.Engine) {
 func (s *Sampler) NodeTrend(w Spans) Trend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.mu.node.trend(nodeFigures, func(int) span { return w.node })
+	return s.mu.node.trend(nodeFigures, s.mu.runs, func(int) span { return w.node })
 }
 
 // Churn renders comings and goings. Source: RabbitMQ management API, churn_rates.

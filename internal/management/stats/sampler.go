@@ -2,6 +2,7 @@ package stats
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"sync"
 	"time"
@@ -16,50 +17,104 @@ import (
 // A Sampler reads the counters of all queues, virtual hosts and connections every samplePeriod, and remembers them for
 // a while: rates are made of that.
 type Sampler struct {
-	engine  *engine.Engine
-	roster  Roster
-	ctx     context.Context // of readings
-	cancel  context.CancelFunc
-	quit    func() // ends Run
-	ended   <-chan struct{}
-	stopped chan struct{}
+	engine     *engine.Engine
+	roster     Roster
+	ctx        context.Context // of readings
+	cancel     context.CancelFunc
+	keeps      bool // readings are kept over restarts
+	log        *slog.Logger
+	complained bool   // of a write that failed
+	quit       func() // ends Run
+	ended      <-chan struct{}
+	stopped    chan struct{}
 
 	mu struct {
 		sync.Mutex
 		ledgers map[uint32]*ledger // by the vhost's LogID: a name may come to mean another vhost
 		wires   wires
 		node    history
-		last    int64 // when all that was read, ms since the Unix epoch
+		runs    runs
+		last    int64 // when all that was read in this run, ms since the Unix epoch; 0: not yet
 	}
 }
+
+// The figures that count nothing: of queues, exchanges and virtual hosts, and of the node.
+var (
+	queueGauges = []int{AtReady, AtUnacked, AtAside}
+	nodeGauges  = []int{atFiles, atSockets, atGoroutines, atMemory, atDisk}
+)
 
 // A ledger is what is remembered of one virtual host.
 type ledger struct {
 	queues    map[fact.QueueID]*history
 	exchanges map[string]*history // to which anything was published
 	whole     history
-	baseline  fact.Books // when the ledger was begun; what the log remembers is not of this process
-	begun     bool       // there was a reading before: what comes to be known now began at zero
+	machine   vhost.Identity          // that was read last
+	opened    int64                   // when that was read first, ms since the Unix epoch: it counts since then
+	baseline  fact.Books              // when the ledger was begun; what the log remembers is not of this process
+	begun     bool                    // there was a reading before: what comes to be known now began at zero
+	named     map[fact.QueueID]string // durable queues at the last reading
+	kept      bool                    // all of it is of an earlier process
+}
+
+// newLedger returns a ledger without readings.
+func newLedger() *ledger {
+	return &ledger{queues: map[fact.QueueID]*history{}, exchanges: map[string]*history{}}
+}
+
+// meet notes which machine is read. One that was opened again counts from 0.
+func (l *ledger) meet(now int64, r *hostReading) {
+	if l.machine == r.machine {
+		return
+	}
+	l.machine, l.opened = r.machine, now
+	if l.kept {
+		l.kept, l.baseline = false, r.books
+		l.leaveOutOthers(r.named)
+	}
+	l.whole.restart(queueGauges...)
+	for _, h := range l.queues {
+		h.restart(queueGauges...)
+	}
+	for _, h := range l.exchanges {
+		h.restart(queueGauges...)
+	}
+}
+
+// leaveOutOthers forgets queues whose numbers have been given to others, or to none.
+func (l *ledger) leaveOutOthers(named map[fact.QueueID]string) {
+	maps.DeleteFunc(l.queues, func(id fact.QueueID, _ *history) bool {
+		name, there := named[id]
+		return !there || name != l.named[id]
+	})
 }
 
 // forgotten reports whether the readings were given up, and there is none since: nobody knows what died lately. The
 // ledger may be nil.
 func (l *ledger) forgotten() bool { return l != nil && !l.begun }
 
-// NewSampler takes the first reading.
-func NewSampler(e *engine.Engine, roster Roster) *Sampler {
-	s := &Sampler{engine: e, roster: roster, stopped: make(chan struct{})}
+// NewSampler takes the first reading. One that keeps readings in the data directory takes over those of the last run.
+func NewSampler(e *engine.Engine, roster Roster, keeps bool, log *slog.Logger) *Sampler {
+	s := &Sampler{engine: e, roster: roster, stopped: make(chan struct{}), keeps: keeps, log: log}
 	ended := make(chan struct{})
 	s.ended, s.quit = ended, sync.OnceFunc(func() { close(ended) })
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.mu.ledgers = map[uint32]*ledger{}
-	s.Read(time.Now())
+	now := time.Now()
+	s.restore(now.UnixMilli())
+	s.Read(now)
 	return s
 }
 
-// Run reads until the sampler is closed.
+// Run reads until the sampler is closed, and has its readings kept.
 func (s *Sampler) Run() {
 	defer close(s.stopped)
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		s.write()
+	}()
+	defer func() { <-written }()
 	ticker := time.NewTicker(samplePeriod)
 	defer ticker.Stop()
 	for {
@@ -78,18 +133,25 @@ func (s *Sampler) Stop() {
 	<-s.stopped
 }
 
-// Close ends Run, and what Read waits for.
+// Close ends Run, and what Read waits for. What happened since the last reading is kept, unless the disk hangs.
 func (s *Sampler) Close() {
+	hangs := s.engine.Waiting() != nil
+	if s.keeps && !hangs {
+		s.Read(time.Now())
+	}
 	s.cancel()
 	s.Stop()
+	if !hangs {
+		s.writeNow()
+	}
 }
 
 // Read takes one reading of everything; a virtual host that is down keeps its last.
 func (s *Sampler) Read(now time.Time) {
-	alive := map[uint32]bool{}
+	alive, named := map[uint32]bool{}, map[string]bool{"": true} // connections begin without a virtual host
 	at := now.UnixMilli()
 	for _, h := range s.engine.Accounts().VHosts() {
-		alive[h.LogID] = true
+		alive[h.LogID], named[h.Name] = true, true
 		if r, err := s.readHost(h.Name); err == nil {
 			s.note(h, at, r)
 		}
@@ -103,18 +165,23 @@ func (s *Sampler) Read(now time.Time) {
 			delete(s.mu.ledgers, id)
 		}
 	}
+	s.mu.runs.note(at, s.mu.last == 0)
+	s.mu.runs.thin(at - WholeKept[len(WholeKept)-1].age)
 	s.mu.last = at
 	s.mu.wires.note(at, connections)
+	maps.DeleteFunc(s.mu.wires.vhosts, func(name string, _ *hostWire) bool { return !named[name] })
 	s.mu.node.note(at, node.figures[:], WholeKept)
 }
 
 // A hostReading is what a virtual host has counted at an instant.
 type hostReading struct {
-	whole  figures
-	books  fact.Books
-	all    []fact.QueueID           // queues
-	queues map[fact.QueueID]figures // those whose figures are not all 0
-	flows  map[string]*figures      // of exchanges to which anything was published
+	machine vhost.Identity
+	whole   figures
+	books   fact.Books
+	all     []fact.QueueID           // queues
+	named   map[fact.QueueID]string  // of these, durable ones
+	queues  map[fact.QueueID]figures // those whose figures are not all 0
+	flows   map[string]*figures      // of exchanges to which anything was published
 }
 
 // readHost reads one virtual host, its queues in portions.
@@ -122,12 +189,14 @@ func (s *Sampler) readHost(name string) (*hostReading, error) {
 	// one whose disk hangs must not keep the others from being read
 	ctx, cancel := context.WithTimeout(s.ctx, samplePeriod)
 	defer cancel()
-	r := &hostReading{queues: map[fact.QueueID]figures{}, flows: map[string]*figures{}}
+	r := &hostReading{
+		queues: map[fact.QueueID]figures{}, named: map[fact.QueueID]string{}, flows: map[string]*figures{},
+	}
 	var all vhost.QueueStats
 	var traffic vhost.Traffic
 	var known []string // queues that messages came to
 	err := web.Look(ctx, s.engine, name, func(v vhost.Reader) {
-		traffic, r.books = v.Traffic(), v.Books()
+		r.machine, traffic, r.books = v.Identity(), v.Traffic(), v.Books()
 		v.ExchangeStats(func(name string, n vhost.ExchangeStats) {
 			f := flowOf(&n)
 			r.flows[name] = &f
@@ -145,6 +214,9 @@ func (s *Sampler) readHost(name string) (*hostReading, error) {
 		}
 		f[AtReady], f[AtUnacked], f[AtAside] = uint64(q.Ready), uint64(q.Unacked), uint64(q.Waiting+q.Held)
 		r.all = append(r.all, q.ID)
+		if s.keeps && q.Durable {
+			r.named[q.ID] = q.Name
+		}
 		if f == (figures{}) {
 			return
 		}
@@ -183,6 +255,7 @@ func (s *Sampler) Reset() {
 	}
 	s.mu.wires.forget()
 	s.mu.node = history{}
+	s.mu.runs = nil
 }
 
 func (s *Sampler) note(h *accounts.VHost, now int64, r *hostReading) {
@@ -190,10 +263,13 @@ func (s *Sampler) note(h *accounts.VHost, now int64, r *hostReading) {
 	defer s.mu.Unlock()
 	l := s.mu.ledgers[h.LogID]
 	if l == nil {
-		l = &ledger{queues: map[fact.QueueID]*history{}, exchanges: map[string]*history{}, baseline: r.books, begun: s.mu.last > 0}
+		l = newLedger()
+		l.baseline, l.begun = r.books, s.mu.last > 0
 		l.whole.fromZero = l.begun
 		s.mu.ledgers[h.LogID] = l
 	}
+	l.meet(now, r)
+	l.named = r.named
 	l.whole.note(now, r.whole[:], WholeKept)
 	for _, id := range r.all {
 		f := r.queues[id]
@@ -227,12 +303,22 @@ func (s *Sampler) baseline(h *accounts.VHost) fact.Books {
 	return fact.Books{}
 }
 
+// Opened is since when a virtual host counts, as of its first reading.
+func (s *Sampler) Opened(h *accounts.VHost) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.mu.ledgers[h.LogID]; l != nil && l.opened > 0 {
+		return time.UnixMilli(l.opened)
+	}
+	return time.Now()
+}
+
 // whole is the trend of a virtual host.
 func (s *Sampler) whole(h *accounts.VHost, w Spans) Trend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.mu.ledgers[h.LogID]; l != nil {
-		return l.whole.trend(shownFigures, w.ofQueues)
+		return l.whole.trend(shownFigures, s.mu.runs, w.ofQueues)
 	}
 	return s.fresh(w)
 }
@@ -254,7 +340,7 @@ func (s *Sampler) Trends(h *accounts.VHost, of []vhost.QueueView, w Spans) []Tre
 		case q == nil:
 			all[i] = fresh
 		case asked || q.moved():
-			all[i] = q.trend(shownFigures, w.ofQueues)
+			all[i] = q.trend(shownFigures, s.mu.runs, w.ofQueues)
 		case q.before > 0:
 			all[i] = Trend{Since: q.from}
 		}
@@ -280,8 +366,8 @@ func (s *Sampler) Rates(h *accounts.VHost, figures ...int) map[fact.QueueID]floa
 
 // fresh is the trend of what was not there at the last reading: its samples are zero. The lock is held.
 func (s *Sampler) fresh(w Spans) Trend {
-	none := history{last: s.mu.last}
-	return none.trend(shownFigures, w.ofQueues)
+	none := history{last: s.mu.last, fromZero: true}
+	return none.trend(shownFigures, s.mu.runs, w.ofQueues)
 }
 
 // TrendOf is the trend of one queue.
@@ -289,7 +375,7 @@ func (s *Sampler) TrendOf(h *accounts.VHost, id fact.QueueID, w Spans) Trend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.mu.ledgers[h.LogID]; l != nil && l.queues[id] != nil {
-		return l.queues[id].trend(shownFigures, w.ofQueues)
+		return l.queues[id].trend(shownFigures, s.mu.runs, w.ofQueues)
 	}
 	return s.fresh(w)
 }
@@ -299,7 +385,7 @@ func (s *Sampler) FlowTrend(h *accounts.VHost, exchange string, w Spans) Trend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.mu.ledgers[h.LogID]; l != nil && l.exchanges[exchange] != nil {
-		return l.exchanges[exchange].trend(shownFigures, w.ofQueues)
+		return l.exchanges[exchange].trend(shownFigures, s.mu.runs, w.ofQueues)
 	}
 	return Trend{}
 }

@@ -33,8 +33,12 @@ func (t *Trend) add(o *Trend) {
 	}
 }
 
-// addRates adds two rates up, sample by sample: all histories are noted at the same instants.
+// addRates adds two rates up, sample by sample: all histories are noted at the same instants. One may begin later than
+// the other.
 func addRates(a, b api.Rate) api.Rate {
+	if len(b.Samples) > len(a.Samples) {
+		a, b = b, a
+	}
 	sum := api.Rate{Rate: a.Rate + b.Rate, Samples: a.Samples, Avg: a.Avg, AvgRate: a.AvgRate}
 	switch {
 	case b.Samples == nil:

@@ -121,8 +121,8 @@ const figure = (pick, unit) => (all) => range(all.map(pick), unit);
 async function firstViews(brokers, browser) {
   const overview = {
     frame: '#nav a',
-    data: '.card.dead .stat b',
-    page: '#top ~ * td, #top ~ p, .card[aria-labelledby=top] p',
+    data: '.card.dead .figure b',
+    page: '.card[aria-labelledby=top] :is(li, p)',
   };
   const columns = {
     'first paint': ms((v) => v.paint),

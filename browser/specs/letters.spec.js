@@ -93,17 +93,17 @@ world.test('the overview tells of a rejection by itself', async (c, t) => {
   assert.equal(await panel.getByText('dying.dead').count(), 0);
   const begun = Date.now();
   await reject(channel, 'dying', 1);
-  await panel.getByRole('row').filter({ hasText: 'dying.dead' }).waitFor();
+  await panel.getByRole('listitem').filter({ hasText: 'dying.dead' }).waitFor();
   t.diagnostic(`the overview had it ${Date.now() - begun} ms after it was to be rejected`);
   // What was there before the page was opened is there, too: where it died, and when.
   await c.open('/?range=10m');
   await c.settled();
-  const sources = panel.getByRole('region', {
+  const sources = panel.getByRole('list', {
     name: c.say('overview.sources', { range: c.say('overview.range_10m') }),
     exact: true,
   });
   await sources
-    .getByRole('row')
+    .getByRole('listitem')
     .filter({ has: c.page.getByRole('link', { name: 'dying', exact: true }) })
     .waitFor();
   const chart = panel.getByRole('figure').filter({ hasText: c.say('overview.dying', { step: '10 s' }) });

@@ -25,3 +25,38 @@ for (const language of ['en', 'zh-CN']) {
     await c.accessible();
   });
 }
+
+world.test(
+  'a broker without queues shows three steps; after them the dead letter is what it shows first',
+  async (c) => {
+    await c.open('/');
+    await c.heading('first.title').waitFor();
+    await c.settled();
+    await c.accessible();
+    await c.picture('first-steps.en', { fullPage: true });
+    const steps = c.page.getByRole('region', { name: c.say('first.title'), exact: true }).getByRole('listitem');
+    assert.equal(await steps.count(), 3);
+    await steps
+      .filter({ hasText: c.say('first.redrive') })
+      .getByText('bartleby ctl dlq redrive orders.dlq', { exact: true })
+      .waitFor();
+    await c.broker.put('queues/%2F/orders.dlq', { durable: true });
+    await c.broker.put('queues/%2F/orders', {
+      durable: true,
+      arguments: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'orders.dlq' },
+    });
+    await c.broker.post('exchanges/%2F/amq.default/publish', {
+      routing_key: 'orders',
+      payload: '{"order":4711}',
+      payload_encoding: 'string',
+      properties: { expiration: '1' },
+    });
+    await c.broker.depth('orders.dlq', 1);
+    const panel = c.page.getByRole('region', { name: c.say('overview.dead'), exact: true });
+    await panel.getByRole('link', { name: `1 ${c.say('overview.dead_now', { n: 1 })}` }).waitFor();
+    assert.equal(await steps.count(), 3); // the third is still to be taken
+    const fails = panel.getByRole('listitem').filter({ hasText: c.say('reason.expired') });
+    await fails.getByRole('link', { name: c.say('reason.expired'), exact: true }).click();
+    await c.text('table.rows', { n: 1 }).waitFor();
+  },
+);

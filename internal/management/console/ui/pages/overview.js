@@ -1,5 +1,5 @@
-// The overview: is anything dying now, why, from where, how old is it; and how the broker is.
-import { html } from '../lib/html.js';
+// The overview: is anything dying now, how old is it, why and where; below that how the broker is.
+import { html, useEffect, useRef, useState } from '../lib/html.js';
 import { t, num, rate, short, size, span } from '../lib/i18n.js';
 import { api } from '../lib/api.js';
 import { href, route, to } from '../lib/router.js';
@@ -21,43 +21,48 @@ export function render() {
     [range],
     { every: 5000 },
   );
-  return html`<div class="page-head"><h1>${t('overview.title')}</h1><${Ranges} range=${range} usual=${usual} /></div>
-    <${Health} />
-    <${DeadPanel} range=${range} />
-    <${Shown} of=${overview}>${(o) => html`<${Charts} of=${o} />
-      <section class="card" aria-labelledby="objects"><h2 id="objects">${t('overview.objects')}</h2><div class="cards">
-        ${[
-          ['connections', '/connections'],
-          ['channels', '/channels'],
-          ['exchanges', '/exchanges'],
-          ['queues', '/queues'],
-          ['consumers', '/consumers'],
-        ].map(
-          ([k, at]) =>
-            html`<a class="stat" href=${href(at)}><b>${num(o.object_totals[k])}</b><span>${t(`overview.${k}`)}</span></a>`,
-        )}
-        <div class="stat"><b>${num(o.queue_totals.messages_ready ?? 0)}</b><span>${t('overview.ready')}</span></div>
-        <div class="stat"><b>${num(o.queue_totals.messages_unacknowledged ?? 0)}</b><span>${t('overview.unacked')}</span></div></div>
-        <p class="faint">${o.product_name} ${o.product_version} · ${t('overview.as_rabbitmq', { version: o.rabbitmq_version })} · ${o.node}</p></section>`}</${Shown}>
-    <${Top} />`;
+  const fresh = overview.data?.object_totals.queues === 0;
+  const began = useRef(false); // the steps stay while somebody takes them
+  began.current ||= fresh;
+  return html`<div class="page-head"><h1>${t('overview.title')}</h1>${!fresh && html`<${Ranges} range=${range} usual=${usual} />`}</div>
+    ${!fresh && html`<${DeadPanel} range=${range} />`}${began.current && html`<${FirstSteps} />`}
+    <${Shown} of=${overview}>${(o) => html`${!fresh && html`<${Charts} of=${o} /><${Top} />`}<${Broker} of=${o} />`}</${Shown}>`;
 }
 
-// Health is a strip of what limits the node.
-function Health() {
+// FirstSteps are loaded only where no queue is.
+function FirstSteps() {
+  const [Steps, set] = useState(null);
+  useEffect(() => {
+    import('./first-steps.js').then((m) => set(() => m.Steps));
+  }, []);
+  return Steps && html`<${Steps} />`;
+}
+
+// Broker is what the node has and what limits it, in small print.
+function Broker({ of: o }) {
   const watches = may('monitoring');
   const nodes = useData((abort) => api.get('nodes', {}, { signal: abort }), [], { every: 10000, enabled: watches });
-  const lint = useData((abort) => api.get('x/lint', { limit: 1 }, { signal: abort }), [], { every: 30000 });
   const n = nodes.data?.[0];
-  const findings = lint.data && lint.data.errors + lint.data.warnings;
-  return html`<div class="cards fill">
-    ${
-      n &&
-      html`<a class=${`stat ${n.mem_alarm ? 'bad' : ''}`} href=${href('/node')}><b>${size(n.mem_used)}</b><span>${t('overview.memory', { limit: size(n.mem_limit) })}</span></a>
-      <a class=${`stat ${n.disk_free_alarm ? 'bad' : ''}`} href=${href('/node')}><b>${size(n.disk_free)}</b><span>${t('overview.disk', { limit: size(n.disk_free_limit) })}</span></a>
-      <a class="stat" href=${href('/node')}><b>${span(n.uptime)}</b><span>${t('overview.uptime')}</span></a>`
-    }
-    ${lint.data && html`<a class=${`stat ${lint.data.errors ? 'bad' : ''}`} href=${href('/lint')}><b>${num(findings)}</b><span>${t('overview.findings', { errors: lint.data.errors })}</span></a>`}
-  </div>`;
+  const objects = [
+    ['queues', '/queues'],
+    ['exchanges', '/exchanges'],
+    ['connections', '/connections'],
+    ['channels', '/channels'],
+    ['consumers', '/consumers'],
+  ];
+  return html`<section class="card" aria-labelledby="broker"><h2 id="broker">${t('overview.broker')}</h2>
+    <dl class="facts">
+      ${objects.map(([k, at]) => html`<div key=${k}><dt>${t(`overview.${k}`)}</dt><dd><a href=${href(at)}>${num(o.object_totals[k])}</a></dd></div>`)}
+      <div><dt>${t('overview.ready')}</dt><dd>${num(o.queue_totals.messages_ready ?? 0)}</dd></div>
+      <div><dt>${t('overview.unacked')}</dt><dd>${num(o.queue_totals.messages_unacknowledged ?? 0)}</dd></div>
+      ${
+        n &&
+        html`<div class=${n.mem_alarm ? 'bad' : ''}><dt>${t('overview.memory')}</dt><dd><a href=${href('/node')}>${size(n.mem_used)}</a> <small>${t('overview.memory_limit', { limit: size(n.mem_limit) })}</small></dd></div>
+        <div class=${n.disk_free_alarm ? 'bad' : ''}><dt>${t('overview.disk')}</dt><dd><a href=${href('/node')}>${size(n.disk_free)}</a> <small>${t('overview.disk_limit', { limit: size(n.disk_free_limit) })}</small></dd></div>
+        <div><dt>${t('overview.uptime')}</dt><dd>${span(n.uptime)}</dd></div>`
+      }
+    </dl>
+    <p class="faint small">${o.product_name} ${o.product_version} · ${t('overview.as_rabbitmq', { version: o.rabbitmq_version })} · ${o.node}</p></section>`;
 }
 
 function Charts({ of: o }) {
@@ -78,8 +83,8 @@ function Charts({ of: o }) {
     ['messages_unacknowledged_details', t('overview.unacked')],
   ]);
   return html`<div class="grid">
-    <section class="card">${rates ? html`<${Chart} title=${t('overview.rates')} times=${rates.times} series=${rates.series} value=${rate} />` : html`<h2>${t('overview.rates')}</h2><p class="faint">${t('overview.no_rates')}</p>`}</section>
-    <section class="card">${depths ? html`<${Chart} title=${t('overview.depths')} times=${depths.times} series=${depths.series} value=${short} />` : html`<h2>${t('overview.depths')}</h2><p class="faint">${t('overview.no_rates')}</p>`}</section></div>`;
+    <section class="card">${rates ? html`<${Chart} title=${t('overview.rates')} times=${rates.times} series=${rates.series} value=${rate} height=${140} />` : html`<h2>${t('overview.rates')}</h2><p class="faint">${t('overview.no_rates')}</p>`}</section>
+    <section class="card">${depths ? html`<${Chart} title=${t('overview.depths')} times=${depths.times} series=${depths.series} value=${short} height=${140} />` : html`<h2>${t('overview.depths')}</h2><p class="faint">${t('overview.no_rates')}</p>`}</section></div>`;
 }
 
 // Top are the longest queues.
@@ -90,7 +95,7 @@ function Top() {
         vhost.value ? `queues/${encodeURIComponent(vhost.value)}` : 'queues',
         {
           page: 1,
-          page_size: 8,
+          page_size: 6,
           sort: 'messages',
           sort_reverse: 'true',
           columns: 'name,vhost,messages,messages_ready,consumers',
@@ -105,7 +110,10 @@ function Top() {
   ) =>
     d.items.length === 0
       ? html`<p class="faint">${t('overview.no_queues')} <a href=${href('/queues/new')}>${t('overview.create_queue')}</a></p>`
-      : html`<div class="table-box bare" tabindex="0" role="region" aria-label=${t('overview.queues')}><table><caption class="hidden">${t('overview.longest')}</caption>
-    <thead><tr><th scope="col">${t('overview.queue')}</th><th scope="col" class="end">${t('overview.messages')}</th><th scope="col" class="end">${t('overview.ready')}</th><th scope="col" class="end">${t('overview.consumers')}</th></tr></thead>
-    <tbody>${d.items.map((x) => html`<tr key=${x.vhost + ' ' + x.name}><td class="break"><a href=${href(to`/queues/${x.vhost}/${x.name}`)}>${x.name}</a>${x.vhost !== '/' && html` <small class="faint">${x.vhost}</small>`}</td><td class="end">${num(x.messages)}</td><td class="end">${num(x.messages_ready)}</td><td class="end">${num(x.consumers)}</td></tr>`)}</tbody></table></div>`}</${Shown}></section>`;
+      : html`<ol class="ranks columns">${d.items.map(
+          (
+            x,
+          ) => html`<li key=${`${x.vhost} ${x.name}`}><a class="break" href=${href(to`/queues/${x.vhost}/${x.name}`)}>${x.name}</a><b>${num(x.messages)}</b>
+        <small class="faint">${x.vhost !== '/' && `${x.vhost} · `}${t('overview.of_queue', { ready: x.messages_ready, consumers: x.consumers })}</small></li>`,
+        )}</ol>`}</${Shown}></section>`;
 }

@@ -47,6 +47,7 @@ export function cases(at) {
   const all = { ...careful, order: 'newest', ramp: true, strip_deaths: true, drop_expiration: true };
   return {
     queueCommand: [exported.queueCommand],
+    firstSteps: Object.values(exported.firstSteps).flat(),
     declareCommand: [
       exported.declareCommand(at, q),
       exported.declareCommand(at, { ...q, name: 'plain', arguments: {} }),

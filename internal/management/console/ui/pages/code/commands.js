@@ -14,6 +14,20 @@ export const deadLetterCommand = ctl(
   ['--apply-to', 'queues'],
 );
 
+// firstSteps show what the broker is for: a queue with a dead-letter queue, a message that expires, its redrive.
+export const firstSteps = {
+  create: [
+    ctl('declare_queue', ['orders.dlq']),
+    ctl(
+      'declare_queue',
+      ['orders'],
+      ['--arguments', '{"x-dead-letter-exchange":"","x-dead-letter-routing-key":"orders.dlq"}'],
+    ),
+  ],
+  publish: [ctl('publish_message', ['orders', '{"order":4711}'], ['--properties', '{"expiration":"1000"}'])],
+  redrive: [ctl('dlq redrive', ['orders.dlq'])],
+};
+
 // retryCommand makes messages that are returned to a queue wait.
 export function retryCommand({ vhost, name }) {
   const definition = { 'delayed-retry-type': 'all', 'delayed-retry-min': 1000, 'delayed-retry-max': 60000 };

@@ -53,18 +53,22 @@ export function render() {
     ${view === 'groups' ? html`<${Groups} vhost=${v} by=${by} filter=${filter} waiting=${waiting} />` : view === 'queues' ? html`<${Queues} vhost=${v} summary=${summary} />` : html`<${List} vhost=${v} filter=${filter} waiting=${waiting} />`}`;
 }
 
+// Cards are what there is; of what should not be, only what there is.
 function Cards({ of }) {
   const s = of.data;
   if (!s) return null;
   const died = Object.values(s.died).reduce((a, b) => a + b, 0);
-  return html`<div class="cards">
-    <div class="stat"><b>${num(died)}</b><span>${t('letters.card_died')}</span></div>
+  const bad = [
+    [s.no_dlx, 'letters.card_dropped'],
+    [s.lost.messages, 'letters.card_lost', href('/lost', { vhost: s.vhost })],
+    [s.came_back, 'letters.card_came_back'],
+  ].filter(([n]) => n > 0);
+  return html`<div class="cards few">
     <div class="stat"><b>${num(s.dead_letters)}</b><span>${t('letters.card_now', { retrying: s.retrying })}</span></div>
-    <div class=${`stat ${s.no_dlx ? 'bad' : ''}`}><b>${num(s.no_dlx)}</b><span>${t('letters.card_dropped')}</span></div>
-    <a class=${`stat ${s.lost.messages ? 'bad' : ''}`} href=${href('/lost', { vhost: s.vhost })}><b>${num(s.lost.messages)}</b><span>${t('letters.card_lost')}</span></a>
     <div class="stat"><b>${s.oldest_seconds === null ? '–' : span(s.oldest_seconds * 1000)}</b><span>${t('letters.card_oldest')}</span></div>
-    <div class="stat"><b>${num(s.redriven)}</b><span>${t('letters.card_redriven')}</span></div>
-    <div class=${`stat ${s.came_back ? 'bad' : ''}`}><b>${num(s.came_back)}</b><span>${t('letters.card_came_back')}</span></div>
+    <div class="stat past"><b>${num(died)}</b><span>${t('letters.card_died')}</span></div>
+    ${s.redriven > 0 && html`<div class="stat past"><b>${num(s.redriven)}</b><span>${t('letters.card_redriven')}</span></div>`}
+    ${bad.map(([n, title, at]) => html`<${at ? 'a' : 'div'} class="stat bad" key=${title} href=${at}><b>${num(n)}</b><span>${t(title)}</span></${at ? 'a' : 'div'}>`)}
   </div>`;
 }
 

@@ -1,16 +1,19 @@
-// The overview's panel of dead letters: is something dying now, why, from where, how old is it.
+// The overview's panel of dead letters: how many there are now, how old the oldest is, how many more there are; why, from
+// where, and where they wait.
 import { html } from '../../lib/html.js';
 import { t, num, span, word } from '../../lib/i18n.js';
-import { api } from '../../lib/api.js';
+import { api, path } from '../../lib/api.js';
 import { href, to } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
+import { Ago } from '../../lib/time.js';
 import { Bar } from '../../lib/chart.js';
 import { Icon } from '../../lib/icon.js';
 import { vhost } from '../../lib/vhosts.js';
 import { Deaths, reasons } from './deaths-chart.js';
 
-const shownMax = 6;
+const shownMax = 5;
+const groupedMax = 3; // virtual hosts whose dead letters are grouped
 
 export function DeadPanel({ range }) {
   const got = useData((abort) => api.get('x/letters', { range }, { signal: abort }), [range], {
@@ -19,36 +22,93 @@ export function DeadPanel({ range }) {
   });
   const all = (got.data || []).filter((s) => !vhost.value || s.vhost === vhost.value);
   return html`<section class="card dead" aria-labelledby="dead"><header><h2 id="dead">${t('overview.dead')}</h2><span class="grow"></span><a class="button" href=${href('/letters')}>${t('overview.look')} <${Icon} name="right" /></a></header>
-    <${Shown} of=${got}>${() => html`<${Cards} of=${all} range=${range} />
-      <${Recent} of=${all.map((s) => s.recent)} range=${range} />
-      <div class="grid"><${Sources} of=${all} range=${range} /><${Targets} of=${all} /></div>`}</${Shown}></section>`;
+    <${Shown} of=${got}>${() => html`<div class="lead"><${Figures} of=${all} range=${range} /><${Recent} of=${all.map((s) => s.recent)} range=${range} /></div>
+      <${Troubles} of=${all} range=${range} />
+      <div class="thirds"><${Failures} of=${all} /><${Sources} of=${all} range=${range} /><${Targets} of=${all} /></div>`}</${Shown}></section>`;
 }
 
 const sum = (all, pick) => all.reduce((n, s) => n + (pick(s) || 0), 0);
 const diedOf = (s) => Object.values(s.recent.died).reduce((a, b) => a + b, 0);
+const named = (range) => t(`overview.range_${range}`);
 
-function Cards({ of: all, range }) {
+// Figures are what one looks for first.
+function Figures({ of: all, range }) {
   const oldest = all.map((s) => s.oldest_seconds).filter((x) => x !== null && x !== undefined);
-  const [dropped, lost, back] = [
-    sum(all, (s) => s.recent.no_dlx),
-    sum(all, (s) => s.lost.messages),
-    sum(all, (s) => s.recent.came_back),
-  ];
-  return html`<div class="cards"><div class="stat"><b>${num(sum(all, diedOf))}</b><span>${t('overview.card_died', { range: t(`overview.range_${range}`) })}</span></div>
-    <div class=${`stat ${dropped ? 'bad' : ''}`}><b>${num(dropped)}</b><span>${t('letters.card_dropped')}</span></div>
-    <div class=${`stat ${back ? 'bad' : ''}`}><b>${num(back)}</b><span>${t('letters.card_came_back')}</span></div>
-    <a class="stat" href=${href('/letters')}><b>${num(sum(all, (s) => s.dead_letters))}</b><span>${t('letters.card_now', { retrying: sum(all, (s) => s.retrying) })}</span></a>
-    <div class="stat"><b>${oldest.length ? span(Math.max(...oldest) * 1000) : '–'}</b><span>${t('letters.card_oldest')}</span></div>
-    <a class=${`stat ${lost ? 'bad' : ''}`} href=${href('/lost')}><b>${num(lost)}</b><span>${t('letters.card_lost')}</span></a></div>`;
+  const dead = sum(all, (s) => s.dead_letters);
+  const retrying = sum(all, (s) => s.retrying);
+  return html`<div class="figures">
+    <a class=${`figure first ${dead ? '' : 'good'}`} href=${href('/letters')}><b>${num(dead)}</b><span>${t('overview.dead_now', { n: dead })}</span>${retrying > 0 && html`<small>${t('overview.retrying', { n: retrying })}</small>`}</a>
+    <div class="figure"><b>${oldest.length ? span(Math.max(...oldest) * 1000) : '–'}</b><span>${t('letters.card_oldest')}</span></div>
+    <div class="figure"><b>+${num(sum(all, diedOf))}</b><span>${t('overview.card_died', { range: named(range) })}</span></div></div>`;
+}
+
+// Troubles are what should not be at all; where nothing is amiss there is nothing.
+function Troubles({ of: all, range }) {
+  const lint = useData((abort) => api.get('x/lint', { limit: 1 }, { signal: abort }), [], { every: 30000 });
+  const found = [
+    [sum(all, (s) => s.recent.no_dlx), (n) => t('overview.dropped', { n, range: named(range) }), '/lint'],
+    [sum(all, (s) => s.recent.came_back), (n) => t('overview.came_back', { n, range: named(range) }), '/jobs'],
+    [sum(all, (s) => s.lost.messages), (n) => t('overview.lost', { n }), '/lost'],
+    [lint.data?.errors, (n) => t('overview.lint_errors', { n }), '/lint'],
+  ].filter(([n]) => n > 0);
+  const warnings = lint.data?.warnings || 0;
+  if (!found.length && !warnings) return null;
+  return html`<ul class="troubles">${found.map(([n, text, at]) => html`<li key=${at + text}><a class="trouble" href=${href(at)}><${Icon} name="warning" /> ${text(n)}</a></li>`)}
+    ${warnings > 0 && html`<li><a class="trouble calm" href=${href('/lint')}>${t('overview.lint_warnings', { n: warnings })}</a></li>`}</ul>`;
 }
 
 function Recent({ of: all, range }) {
-  const by = reasons.map((r, i) => ({ label: word('reason', r), value: sum(all, (d) => d.died[r]), n: i + 1 }));
-  if (!by.some((p) => p.value > 0))
-    return html`<p class="faint">${t('overview.none_died', { range: t(`overview.range_${range}`) })}</p>`;
-  return html`<${Bar} parts=${by} label=${t('overview.by_reason')} /><ul class="legend">${by.map((p) => html`<li key=${p.n}><i class=${`swatch s${p.n}`}></i>${p.label} <b>${num(p.value)}</b></li>`)}</ul>
-    <${Deaths} of=${all} height=${130} legend=${false} />`;
+  if (!all.some((d) => reasons.some((r) => d.died[r] > 0)))
+    return html`<p class="calm"><${Icon} name="check" /> ${t('overview.none_died', { range: named(range) })}</p>`;
+  return html`<${Deaths} of=${all} height=${120} />`;
 }
+
+// groupsOf are what dead letters of a virtual host died of: exceptions, and reasons of those without one.
+async function groupsOf(v, signal) {
+  const ask = (by, filter) =>
+    api.get(`x/letters/${path`${v}`}/groups`, { by, filter, limit: shownMax }, { signal }).catch((error) => {
+      if (error.name === 'AbortError') throw error;
+      return { groups: [], without: 0 }; // who may not read them has none
+    });
+  const exceptions = await ask('exception', '');
+  const others =
+    exceptions.without > 0 || !exceptions.groups.length
+      ? await ask('reason', exceptions.without_filter)
+      : { groups: [] };
+  return [
+    ...exceptions.groups.map((g) => ({ ...g, by: 'exception' })),
+    ...others.groups.map((g) => ({ ...g, by: 'reason' })),
+  ].map((g) => ({ ...g, vhost: v }));
+}
+
+// Failures are what most dead letters died of.
+function Failures({ of: all }) {
+  const hosts = all
+    .filter((s) => s.dead_letters > 0)
+    .sort((a, b) => b.dead_letters - a.dead_letters)
+    .slice(0, groupedMax)
+    .map((s) => s.vhost);
+  const total = sum(all, (s) => s.dead_letters);
+  const got = useData((abort) => Promise.all(hosts.map((v) => groupsOf(v, abort))), [hosts.join('\n'), total], {
+    every: 15000,
+    keep: true,
+  });
+  const rows = (got.data || [])
+    .flat()
+    .filter((g) => g.value !== '' && g.count > 0)
+    .sort((a, b) => b.count - a.count)
+    .slice(0, shownMax);
+  if (!rows.length) return null;
+  return html`<div><h3>${t('overview.failures')}</h3><ol class="ranks">${rows.map((g) => {
+    const text = g.by === 'reason' ? word('reason', g.value) : g.value;
+    return html`<li key=${`${g.vhost} ${g.by} ${g.value}`}><a class=${g.by === 'reason' ? '' : 'mono clamp'} title=${text} href=${href('/letters', { vhost: g.vhost, filter: g.filter, view: 'list' })}>${text}</a><b>${num(g.count)}</b>
+      <small class="faint">${g.vhost !== '/' && `${g.vhost} · `}${t('overview.last')} <${Ago} at=${g.last} /></small><${Share} n=${g.count} most=${rows[0].count} /></li>`;
+  })}</ol></div>`;
+}
+
+// Share is a count beside the largest of its list, as a thin bar.
+const widthOf = (n, most) => `${(100 * n) / Math.max(1, most)}%`;
+const Share = ({ n, most }) => html`<i class="share" aria-hidden="true" style=${{ width: widthOf(n, most) }}></i>`;
 
 // Sources are the queues in which most died.
 function Sources({ of: all, range }) {
@@ -58,15 +118,15 @@ function Sources({ of: all, range }) {
     .slice(0, shownMax);
   if (!rows.length) return null;
   const others = sum(all, diedOf) - sum(rows, (x) => x.total);
-  const title = t('overview.sources', { range: t(`overview.range_${range}`) });
-  return html`<div><h3>${title}</h3><div class="table-box bare" tabindex="0" role="region" aria-label=${title}><table><caption class="hidden">${title}</caption><thead><tr><th scope="col">${t('overview.queue')}</th><th scope="col" class="end">${t('overview.died')}</th><th scope="col">${t('overview.by_reason')}</th></tr></thead>
-    <tbody>${rows.map(
-      (
-        x,
-      ) => html`<tr key=${`${x.vhost} ${x.queue}`}><td class="break"><a href=${href(to`/queues/${x.vhost}/${x.queue}`, { tab: 'trends', range })}>${x.queue}</a>${x.vhost !== '/' && html` <small class="faint">${x.vhost}</small>`}</td><td class="end"><a href=${href('/letters', { vhost: x.vhost, filter: `source:${JSON.stringify(x.queue)}`, view: 'list' })} aria-label=${t('overview.letters_of', { n: num(x.total), queue: x.queue })}>${num(x.total)}</a></td>
-      <td><${Bar} label=${t('overview.by_reason')} parts=${reasons.map((r, i) => ({ label: word('reason', r), value: x.died[r], n: i + 1 }))} /></td></tr>`,
-    )}</tbody></table></div>
-    ${others > 0 && html`<p class="hint">${t('overview.sources_others', { n: others })}</p>`}</div>`;
+  const title = t('overview.sources', { range: named(range) });
+  return html`<div><h3 id="sources">${title}</h3><ol class="ranks" aria-labelledby="sources">${rows.map(
+    (
+      x,
+    ) => html`<li key=${`${x.vhost} ${x.queue}`}><a class="break" href=${href(to`/queues/${x.vhost}/${x.queue}`, { tab: 'trends', range })}>${x.queue}</a>
+      <b><a href=${href('/letters', { vhost: x.vhost, filter: `source:${JSON.stringify(x.queue)}`, view: 'list' })} aria-label=${t('overview.letters_of', { n: num(x.total), queue: x.queue })}>${num(x.total)}</a></b>
+      ${x.vhost !== '/' && html`<small class="faint">${x.vhost}</small>`}
+      <span class="scaled" style=${{ width: widthOf(x.total, rows[0].total) }}><${Bar} label=${t('overview.by_reason')} parts=${reasons.map((r, i) => ({ label: word('reason', r), value: x.died[r], n: i + 1 }))} /></span></li>`,
+  )}</ol>${others > 0 && html`<p class="hint">${t('overview.sources_others', { n: others })}</p>`}</div>`;
 }
 
 // Targets are the queues with most dead letters.
@@ -76,10 +136,19 @@ function Targets({ of: all }) {
     .filter((x) => x.dead_letters > 0 && x.role !== 'retry')
     .sort((a, b) => b.dead_letters - a.dead_letters)
     .slice(0, shownMax);
-  return html`<div><h3>${t('overview.dlqs')}</h3>${
-    rows.length > 0
-      ? html`<div class="table-box bare" tabindex="0" role="region" aria-label=${t('overview.dlqs')}><table><caption class="hidden">${t('overview.dlqs')}</caption><thead><tr><th scope="col">${t('letters.place')}</th><th scope="col" class="end">${t('letters.dead')}</th><th scope="col" class="end">${t('letters.oldest')}</th><th scope="col" class="end">${t('letters.consumers')}</th></tr></thead>
-    <tbody>${rows.map((x) => html`<tr key=${`${x.vhost} ${x.name}`}><td class="break"><a href=${href('/letters', { vhost: x.vhost, filter: `queue:${JSON.stringify(x.name)}`, view: 'list' })}>${x.name}</a></td><td class="end">${num(x.dead_letters)}</td><td class="end">${x.oldest_seconds === null ? '–' : span(x.oldest_seconds * 1000)}</td><td class="end">${num(x.consumers)}</td></tr>`)}</tbody></table></div>`
-      : html`<p class="faint">${t('overview.none_dead')}</p>`
-  }</div>`;
+  if (!rows.length) return null;
+  const about = (x) =>
+    [
+      x.vhost !== '/' && x.vhost,
+      x.oldest_seconds !== null && t('overview.oldest', { age: span(x.oldest_seconds * 1000) }),
+      x.consumers > 0 && t('overview.n_consumers', { n: x.consumers }),
+    ]
+      .filter(Boolean)
+      .join(' · ');
+  return html`<div><h3 id="dlqs">${t('overview.dlqs')}</h3><ol class="ranks" aria-labelledby="dlqs">${rows.map(
+    (
+      x,
+    ) => html`<li key=${`${x.vhost} ${x.name}`}><a class="break" href=${href('/letters', { vhost: x.vhost, filter: `queue:${JSON.stringify(x.name)}`, view: 'list' })}>${x.name}</a><b>${num(x.dead_letters)}</b>
+      <small class="faint">${about(x)}</small><${Share} n=${x.dead_letters} most=${rows[0].dead_letters} /></li>`,
+  )}</ol></div>`;
 }

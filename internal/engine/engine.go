@@ -124,76 +124,17 @@ type Engine struct {
 // locked: a second engine on it is refused.
 func Open(o Options) (*Engine, error) {
 	began := time.Now()
-	if o.Clock == nil {
-		o.Clock = SystemClock()
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	if o.Defaults == nil {
-		d := accounts.StandardDefaults()
-		o.Defaults = &d
-	}
-	limits := resource.DefaultLimits()
-	if o.Limits != nil {
-		limits = *o.Limits
-	}
-	if err := limits.Validate(); err != nil {
+	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	if o.Sync == vhost.SyncDefault {
-		o.Sync = vhost.SyncAlways
-	}
-	if o.SyncInterval == 0 {
-		o.SyncInterval = syncInterval
-	}
-	o.sizeJournal()
-	guard := new(tables)
-	o.Journal.InFlight = inFlight(&o.Journal)
-	o.Journal.Entropy = rand.Uint64()
-	j, report, err := journal.Open(o.FS, o.Journal)
-	if c := report.Cut; c != nil {
-		o.Log.Warn("incomplete record at the end of the log removed", "file", c.File, "offset", c.Offset, "bytes", c.Bytes)
-	}
+	j, report, err := openJournal(&o)
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range report.Faults {
-		o.Log.Error("damaged log", "error", &f)
-	}
-	e := &Engine{
-		fs: o.FS, data: o.Data, clock: o.Clock, slog: o.Log, defaults: *o.Defaults, sync: o.Sync, strictRights: o.StrictRights, failed: make(chan error, 1),
-		throttle:  newThrottle(o.LoginFailures),
-		queueType: o.QueueType, newVHosts: o.NewVHosts, opened: make(chan struct{}), replaying: o.replaying,
-		sparseShare: cmp.Or(o.SparseShare, SparseShare), rewriteRatio: cmp.Or(o.RewriteRatio, RewriteRatio),
-		grain: o.Journal.SegmentBytes / grainsPerSegment, hotMessages: o.HotMessages,
-	}
-	if e.batchMax = batchBytesMax; o.Journal.SegmentBytes > 0 {
-		e.batchMax = int(min(batchBytesMax, o.Journal.SegmentBytes/batchesPerSegment))
-	}
-	e.mu.runners, e.mu.faults, e.mu.openings = map[string]*runner{}, map[string]*amqp.Error{}, map[string]*opening{}
-	e.damage.stops = map[string]Stops{}
-	e.resources = resource.NewMonitor(resource.Options{
-		Node: o.Node, Machine: o.Machine, Limits: limits, Log: o.Log, Changed: e.kickAll, Spare: spareBytes(j, guard),
-		Detail: func() []any { return e.diskUse().shown() },
-	})
-	e.uncommitted.most = o.Uncommitted.Or(e.Resources())
-	e.clocks = newClockMonitor(e)
-	e.writer = newLogWriter(j, guard, &o, e.checkpointSoon, e.spaceChanged, e.end)
-	e.compactor = newCompactor(e)
-	e.storing.Store(true) // a checkpoint takes all that there is: none before all is open
+	e := newEngine(&o, j)
 	e.writer.makeReserve()
 	e.writer.start()
-	err = e.missing(storage.LogID(accounts.OwnLogID), report.Unnamed)
-	if err != nil {
-		err = fmt.Errorf("users and vhosts: %w", err)
-	} else {
-		err = errors.Join(recordcache.RemoveSpilled(o.FS, o.Log), e.openAccounts())
-	}
-	if err != nil {
-		return nil, errors.Join(err, e.writer.close())
-	}
-	if err := e.dropDeleted(); err != nil {
+	if err := e.openOwn(&o, report.Unnamed); err != nil {
 		return nil, errors.Join(err, e.writer.close())
 	}
 	inTime := e.openAll(report.Unnamed)
@@ -215,6 +156,87 @@ func Open(o Options) (*Engine, error) {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
+}
+
+// complete gives the options that are not set their defaults. An error says which limit is wrong.
+func (o *Options) complete() error {
+	if o.Clock == nil {
+		o.Clock = SystemClock()
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Defaults == nil {
+		d := accounts.StandardDefaults()
+		o.Defaults = &d
+	}
+	if o.Limits == nil {
+		l := resource.DefaultLimits()
+		o.Limits = &l
+	}
+	if o.Sync == vhost.SyncDefault {
+		o.Sync = vhost.SyncAlways
+	}
+	if o.SyncInterval == 0 {
+		o.SyncInterval = syncInterval
+	}
+	o.sizeJournal()
+	o.Journal.InFlight = inFlight(&o.Journal)
+	o.Journal.Entropy = rand.Uint64()
+	return o.Limits.Validate()
+}
+
+// openJournal opens the journal and logs what is damaged in it.
+func openJournal(o *Options) (*journal.Journal, journal.Report, error) {
+	j, report, err := journal.Open(o.FS, o.Journal)
+	if c := report.Cut; c != nil {
+		o.Log.Warn("incomplete record at the end of the log removed", "file", c.File, "offset", c.Offset, "bytes", c.Bytes)
+	}
+	if err != nil {
+		return nil, report, err
+	}
+	for _, f := range report.Faults {
+		o.Log.Error("damaged log", "error", &f)
+	}
+	return j, report, nil
+}
+
+// newEngine returns an engine on a journal. Nothing of it runs yet.
+func newEngine(o *Options, j *journal.Journal) *Engine {
+	guard := new(tables)
+	e := &Engine{
+		fs: o.FS, data: o.Data, clock: o.Clock, slog: o.Log, defaults: *o.Defaults, sync: o.Sync, strictRights: o.StrictRights,
+		failed: make(chan error, 1), throttle: newThrottle(o.LoginFailures),
+		queueType: o.QueueType, newVHosts: o.NewVHosts, opened: make(chan struct{}), replaying: o.replaying,
+		sparseShare: cmp.Or(o.SparseShare, SparseShare), rewriteRatio: cmp.Or(o.RewriteRatio, RewriteRatio),
+		grain: o.Journal.SegmentBytes / grainsPerSegment, hotMessages: o.HotMessages,
+	}
+	if e.batchMax = batchBytesMax; o.Journal.SegmentBytes > 0 {
+		e.batchMax = int(min(batchBytesMax, o.Journal.SegmentBytes/batchesPerSegment))
+	}
+	e.mu.runners, e.mu.faults, e.mu.openings = map[string]*runner{}, map[string]*amqp.Error{}, map[string]*opening{}
+	e.damage.stops = map[string]Stops{}
+	e.resources = resource.NewMonitor(resource.Options{
+		Node: o.Node, Machine: o.Machine, Limits: *o.Limits, Log: o.Log, Changed: e.kickAll, Spare: spareBytes(j, guard),
+		Detail: func() []any { return e.diskUse().shown() },
+	})
+	e.uncommitted.most = o.Uncommitted.Or(e.Resources())
+	e.clocks = newClockMonitor(e)
+	e.writer = newLogWriter(j, guard, o, e.checkpointSoon, e.spaceChanged, e.end)
+	e.compactor = newCompactor(e)
+	e.storing.Store(true) // a checkpoint takes all that there is: none before all is open
+	return e
+}
+
+// openOwn opens the log of users and vhosts, and removes what the last process has left behind.
+func (e *Engine) openOwn(o *Options, damage *journal.Fault) error {
+	if err := e.missing(storage.LogID(accounts.OwnLogID), damage); err != nil {
+		return fmt.Errorf("users and vhosts: %w", err)
+	}
+	if err := errors.Join(recordcache.RemoveSpilled(o.FS, o.Log), e.openAccounts()); err != nil {
+		return err
+	}
+	return e.dropDeleted()
 }
 
 // missing reports damage that may have held all there was of a log, if the journal does not know that any more.

@@ -45,75 +45,88 @@ func (s *step) tick() {
 		if !ok {
 			return
 		}
-		kind := d.Owner & (1<<ownBits - 1)
-		switch kind {
-		case ownSweep:
-			if s.sweep(); s.holding.next > 0 {
-				return // it would be the next to be due
-			}
-			continue
-		case ownHanded:
-			s.handedAt = 0
-			s.writeHanded()
-			continue
-		case ownBacklog:
-			s.catchUp()
-			continue
-		case ownOngoing:
-			if s.doOngoing(); len(s.ongoing) > 0 {
-				s.armOngoing()
-				return // it would be the next to be due
-			}
-			continue
-		case ownWide:
-			if s.continueWide(); s.full() {
-				return // it would be the next to be due
-			}
-			continue
+		switch kind, of := d.Owner&(1<<ownBits-1), d.Owner>>ownBits; kind {
 		case ownPendingFree:
 			dig = true
-			continue
-		case ownChannel:
-			s.timeOut(s.channels[ChannelID(d.Owner>>ownBits)])
-			continue
-		case ownJob:
-			if j := s.jobs.find(fact.JobID(d.Owner >> ownBits)); s.cramped && j != nil {
-				j.next = 0
-				s.wakeJob(j, s.Now+sweepEvery)
-				continue
+		case ownSweep, ownHanded, ownBacklog, ownOngoing, ownWide:
+			if s.goOn(kind) {
+				return // it would be the next to be due
 			}
-			left -= s.runJob(s.jobs.find(fact.JobID(d.Owner >> ownBits)))
-			continue
-		}
-		q := s.queueOf(fact.QueueID(d.Owner >> ownBits))
-		if kind == ownOne {
-			s.near--
-		}
-		if q == nil {
-			continue
-		}
-		switch kind {
-		case ownMessages:
-			left -= s.fallDue(q, queue.Seq(d.Item), d.At, left)
-		case ownOne:
-			q.near--
-			s.handleDue(q, queue.Seq(d.Item), d.At)
-			q.messages.Passed(queue.Seq(d.Item), d.At)
-		case ownHead:
-			q.armed = 0
-			left -= s.expireHeads(q, left)
-		case ownQueue:
-			q.expires = 0
-			s.lateness.note(LateExpires, s.Now-d.At)
-			s.deleteQueue(q)
-		case ownExcess:
-			q.excess = 0
-			s.markDirty(q, 0)
-		case ownSpace:
-			q.again = 0
-			s.markDirty(q, 0)
+		case ownChannel:
+			s.timeOut(s.channels[ChannelID(of)])
+		case ownJob:
+			left -= s.jobDue(s.jobs.find(fact.JobID(of)))
+		default:
+			left -= s.queueDue(kind, fact.QueueID(of), d, left)
 		}
 	}
+}
+
+// goOn goes on with work that is left over and is of no queue. It reports whether there is still more of it now.
+func (s *step) goOn(kind uint64) (more bool) {
+	switch kind {
+	case ownSweep:
+		s.sweep()
+		return s.holding.next > 0
+	case ownHanded:
+		s.handedAt = 0
+		s.writeHanded()
+	case ownBacklog:
+		s.catchUp()
+	case ownOngoing:
+		if s.doOngoing(); len(s.ongoing) > 0 {
+			s.armOngoing()
+			return true
+		}
+	case ownWide:
+		s.continueWide()
+		return s.full()
+	}
+	return false
+}
+
+// jobDue goes on with a job, or has it wait for space on the disk. It returns for how many deadlines that counts.
+func (s *step) jobDue(j *job) (work int) {
+	if s.cramped && j != nil {
+		j.next = 0
+		s.wakeJob(j, s.Now+sweepEvery)
+		return 0
+	}
+	return s.runJob(j)
+}
+
+// queueDue does what is due in a queue: a part of it, if it is more than most deadlines. It returns for how many more
+// deadlines than one that counts.
+func (s *step) queueDue(kind uint64, id fact.QueueID, d deadline.Entry, most int) (work int) {
+	if kind == ownOne {
+		s.near--
+	}
+	q := s.queueOf(id)
+	if q == nil {
+		return 0
+	}
+	switch kind {
+	case ownMessages:
+		return s.fallDue(q, queue.Seq(d.Item), d.At, most)
+	case ownOne:
+		q.near--
+		s.handleDue(q, queue.Seq(d.Item), d.At)
+		q.messages.Passed(queue.Seq(d.Item), d.At)
+	case ownHead:
+		q.armed = 0
+		return s.expireHeads(q, most)
+	case ownQueue:
+		q.expires = 0
+		s.lateness.note(LateExpires, s.Now-d.At)
+		s.deleteQueue(q)
+	case ownExcess:
+		q.excess = 0
+		s.markDirty(q, 0)
+	case ownSpace:
+		q.again = 0
+		s.markDirty(q, 0)
+	}
+	return 0
 }
 
 // popDue takes out the earliest deadline, if it is due.

@@ -6,6 +6,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
+// rejects reports whether a settlement lets messages die: neither an ack, nor a return to the queue.
+func rejects(kind CommandKind, requeue bool) bool { return kind != Ack && !requeue }
+
 // tags finds which deliveries a settlement names: from first to last. Source: docs/compat/amqp-surface.md#12.
 func (ch *channel) tags(c *Command) (first, last uint64, err *amqp.Error) {
 	u := &ch.unacked

@@ -190,7 +190,7 @@ func (s *step) applyStep(ch *channel, step *txStep) (refused, done bool) {
 }
 
 // rejects reports whether a step lets messages die.
-func (x *txStep) rejects() bool { return x.kind != 0 && x.kind != Ack && !x.flag }
+func (x *txStep) rejects() bool { return x.kind != 0 && rejects(x.kind, x.flag) }
 
 // resumeTx drops the transactions that were not committed when the log ended, and applies those that were.
 func (s *step) resumeTx() {

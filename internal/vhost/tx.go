@@ -32,10 +32,10 @@ const txLetterWeight = 1 << 10
 
 // weight is for how many copies a delivery counts that h settles.
 func (h *heldCommand) weight() int {
-	if h.command.Kind == Ack || h.command.Requeue {
-		return 1
+	if rejects(h.command.Kind, h.command.Requeue) {
+		return txLetterWeight
 	}
-	return txLetterWeight
+	return 1
 }
 
 // selectTx decides tx.select. Source: AMQP tx.select; docs/compat/amqp-surface.md#14.

@@ -61,11 +61,13 @@ var values = []string{"net/netip"}
 var broker = []string{
 	"internal/engine", "internal/vhost", "internal/vhost/fact", "internal/settings", "internal/accounts",
 	"internal/authz", "internal/lint", "internal/topology", "internal/amqp", "internal/filter", "internal/search",
-	"internal/fairshare",
+	"internal/fairshare", "internal/duration",
 }
 
 // command is what the packages with commands of the command line know.
-var command = []string{"internal/api", "internal/cli/command", "internal/cli/output", "internal/cli/jsonfile"}
+var command = []string{
+	"internal/api", "internal/cli/command", "internal/cli/output", "internal/cli/jsonfile", "internal/duration",
+}
 
 var house = []room{
 	{path: "internal/amqp", floor: ground, column: decides, never: io, passive: true},
@@ -79,15 +81,17 @@ var house = []room{
 	{path: "internal/logging", floor: ground, column: between, never: []string{"net"}},
 	// regex bounds the regular expressions that somebody sends, wherever they come in.
 	{path: "internal/regex", floor: ground, column: decides, never: world, passive: true},
+	// duration is how people write durations, wherever they come in.
+	{path: "internal/duration", floor: ground, column: decides, never: world, passive: true},
 	// sift is the language in which messages are asked for: the vhost, the index and the frontends mean the same by it.
-	{path: "internal/filter", floor: ground, column: decides, imports: []string{"internal/amqp"}, never: world, passive: true},
+	{path: "internal/filter", floor: ground, column: decides, imports: []string{"internal/amqp", "internal/duration"}, never: world, passive: true},
 	// turns is about goroutines and time, and of nothing of ours.
 	{path: "internal/fairshare", floor: ground, column: between, never: io},
 	{path: "internal/vfs", floor: ground, column: remembers, never: []string{"net", "log"}},
 
 	{path: "internal/topology", floor: machines, column: decides, imports: []string{"internal/amqp"}, never: world, passive: true},
 	{path: "internal/settings", floor: machines, column: decides, never: world, passive: true,
-		imports: []string{"internal/amqp", "internal/deadline", "internal/regex"}},
+		imports: []string{"internal/amqp", "internal/deadline", "internal/duration", "internal/regex"}},
 	{path: "internal/queue", floor: machines, column: decides, never: world, passive: true,
 		imports: []string{"internal/amqp", "internal/deadline", "internal/storage"}},
 	{path: "internal/accounts", floor: machines, column: decides, imports: []string{"internal/amqp", "internal/regex"},
@@ -170,7 +174,8 @@ var house = []room{
 	{path: "internal/cli/output", floor: frontends, column: decides},
 	{path: "internal/cli/jsonfile", floor: frontends, column: decides},
 	{path: "internal/cli/rabbitmqadmin", floor: frontends, column: decides, imports: []string{"internal/api", "internal/cli/output", "internal/cli/jsonfile"}},
-	{path: "internal/cli/command", floor: frontends, column: decides, imports: []string{"internal/api", "internal/cli/output", "internal/cli/jsonfile"}},
+	{path: "internal/cli/command", floor: frontends, column: decides,
+		imports: []string{"internal/api", "internal/cli/output", "internal/cli/jsonfile", "internal/duration"}},
 	// The packages with commands know what commands share, and not each other.
 	{path: "internal/cli/resources", floor: frontends, column: decides, imports: command},
 	{path: "internal/cli/policies", floor: frontends, column: decides,
@@ -180,11 +185,11 @@ var house = []room{
 	{path: "internal/cli/node", floor: frontends, column: decides, imports: append([]string{"internal/cli/resources"}, command...)}, // resources: stop_app closes connections
 
 	// perf is a load generator for any broker: it shares the codec with ours and nothing else.
-	{path: "internal/perf", floor: assembly, column: decides, imports: []string{"internal/wire", "internal/amqp"}},
+	{path: "internal/perf", floor: assembly, column: decides, imports: []string{"internal/wire", "internal/amqp", "internal/duration"}},
 	{path: ".", floor: assembly, column: between, imports: []string{"*"}},
 	{path: "bartlebytest", floor: assembly, column: between, imports: []string{"."}},
 	// config turns what operators write into what the root and the log are told; it knows RabbitMQ's names of all that.
-	{path: "internal/config", floor: assembly, column: between, imports: []string{".", "internal/logging"}},
+	{path: "internal/config", floor: assembly, column: between, imports: []string{".", "internal/duration", "internal/logging"}},
 	{path: "cmd/bartleby", floor: assembly, column: between,
 		imports: []string{".", "internal/cli", "internal/config", "internal/logging", "internal/perf"}},
 

@@ -113,7 +113,7 @@ var ladderCases = []Case{
 	alone(6, "ladder-arguments-invalid", "Invalid arguments of a retry ladder are refused with 406.", func(t *T) {
 		for i, keys := range []amqp.Table{
 			{"min": int32(1), "backoff": "quadratic"}, {"min": int32(1), "backoff": int32(1)},
-			{"steps": ""}, {"steps": "soon"}, {"steps": "10m,,1h"}, {"steps": "-1s"}, {"steps": "1.5s"}, {"steps": "0s"}, {"steps": "10y"}, {"steps": int32(10)}, {"steps": "9999999999d"},
+			{"steps": ""}, {"steps": "soon"}, {"steps": "10m,,1h"}, {"steps": "-1s"}, {"steps": "0s"}, {"steps": "10y"}, {"steps": int32(10)}, {"steps": "9999999999d"},
 			{"min": int32(1), "jitter": int32(101)}, {"min": int32(1), "jitter": int32(-1)}, {"min": int32(1), "jitter": "50%"},
 			{"min": int32(1), "attempts": int32(0)}, {"min": int32(1), "attempts": "3"},
 		} {

@@ -2,10 +2,7 @@ package api
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -75,22 +72,4 @@ func (c *DueCounts) Add(o *DueCounts) {
 // ShowInstant writes ms since the Unix epoch as answers do: RFC 3339 with ms, in UTC.
 func ShowInstant(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00")
-}
-
-// spanMax is the longest span that is read: ten years, for which messages may wait.
-const spanMax = 10 * 366 * 24 * 3600 * 1000
-
-// ParseSpan reads a length of time, in ms: a whole number with a unit, ms, s, m, h, d or w, or ms without one. It is
-// above 0.
-func ParseSpan(text string) (ms int64, err error) {
-	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz")
-	is, known := map[string]int64{"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}[text[len(digits):]]
-	n, err := strconv.ParseUint(digits, 10, 63)
-	switch {
-	case !known || err != nil || n == 0:
-		return 0, fmt.Errorf("'%s' is not a duration such as 15m, 1h, 1d or 1w", text)
-	case int64(n) > spanMax/is:
-		return 0, fmt.Errorf("'%s' is longer than ten years", text)
-	}
-	return int64(n) * is, nil
 }

@@ -7,8 +7,8 @@ type VHostOption struct{ Name, Values string }
 var VHostOptions = []VHostOption{
 	{"dialect", "rabbitmq-4, rabbitmq-3 or apsaramq: format of death headers, and defaults"},
 	{"lost-letters-max-bytes", "maximum size of the lost letters in bytes; 0: keep none"},
-	{"lost-letters-max-age", "maximum age of lost letters in milliseconds"},
-	{"consumer-timeout", "time in milliseconds in which a consumer must acknowledge; 0: no limit"},
+	{"lost-letters-max-age", "maximum age of lost letters, such as 7d, or in milliseconds"},
+	{"consumer-timeout", "time in which a consumer must acknowledge, such as 30m, or in milliseconds; 0: no limit"},
 	{"sync", "default, always, interval or never: sync mode of the log"},
 	{"death-total", "true or false: add the header x-death-total"},
 	{"reject-reasons", "true or false: distinguish nack from reject"},

@@ -327,7 +327,7 @@ func TestValuesOfOldSeries(t *testing.T) {
 		"log.prelaunch.level = debug":            {func(s *Settings) any { return len(s.Log.Levels) }, 0, ""},
 		"handshake_timeout = infinity":           {func(s *Settings) any { return s.Broker.Clients.HandshakeTimeout > 24*time.Hour }, true, ""},
 		"tcp_listen_options.send_timeout = 3000": {func(s *Settings) any { return s.Broker.Clients.SendTimeout }, 3 * time.Second, ""},
-		"unfinished_messages.timeout = 500\nunfinished_messages.max_bytes = 64MiB\nunfinished_messages.max_bytes_per_connection = infinity": {
+		"unfinished_messages.timeout = 500ms\nunfinished_messages.max_bytes = 64MiB\nunfinished_messages.max_bytes_per_connection = infinity": {
 			func(s *Settings) any {
 				c := s.Broker.Clients
 				return fmt.Sprint(c.UnfinishedTimeout, c.UnfinishedMax, c.UnfinishedMaxUser, c.UnfinishedMaxConnection)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby"
+	"github.com/bartleby-mq/bartleby/internal/duration"
 )
 
 // newVHosts is what virtual hosts begin with, while it is read: by the names that the keys give.
@@ -138,23 +139,14 @@ func orNone(value string) (int64, error) {
 	return whole[int64](-1, 1<<53)(value)
 }
 
-// milliseconds reads a time with a unit, such as 1d2h, or a number of milliseconds.
+// milliseconds reads a duration, or a number of milliseconds, as RabbitMQ does.
 func milliseconds(value string) (int64, error) {
 	if n, err := whole[int64](1, 1<<53)(value); err == nil {
 		return n, nil
 	}
-	units := map[string]time.Duration{"f": 14 * 24 * time.Hour, "w": 7 * 24 * time.Hour, "d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second, "ms": time.Millisecond}
-	var sum time.Duration
-	parts := regexp.MustCompile(`(\d{1,6})(ms|[fwdhms])`)
-	for _, part := range parts.FindAllStringSubmatch(value, -1) {
-		n, err := strconv.Atoi(part[1])
-		if err != nil {
-			return 0, err
-		}
-		sum += time.Duration(n) * units[part[2]]
+	n, err := duration.Milliseconds(value)
+	if err == nil && n < 1 {
+		err = fmt.Errorf("'%s' is not longer than 0", value)
 	}
-	if parts.ReplaceAllString(value, "") != "" || sum < time.Millisecond {
-		return 0, fmt.Errorf("%q is neither a duration such as 90s, 12h or 30d nor a number of milliseconds", value)
-	}
-	return sum.Milliseconds(), nil
+	return n, err
 }

@@ -42,7 +42,7 @@ default_policies.operator.bounded.classic_queues.ha_mode = all
 	}
 	for text, want := range map[string]string{
 		"default_policies.operator.a.queue_pattern = x": "default_policies.operator.a has no settings",
-		"default_policies.operator.a.expires = soon":    "is neither a duration such as 90s",
+		"default_policies.operator.a.expires = soon":    "is not a duration",
 		"default_policies.operator.a.queue_pattern = (": "missing closing )",
 		"default_users.a.read = (?!x)":                  "invalid",
 		"default_users.a.shoesize = 3":                  "unknown key",

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby"
+	"github.com/bartleby-mq/bartleby/internal/duration"
 	"github.com/bartleby-mq/bartleby/internal/logging"
 )
 
@@ -91,13 +92,15 @@ func orEndless(read func(string) (time.Duration, error)) func(string) (time.Dura
 	}
 }
 
-// lasting reads a time such as 50ms or 1s.
-func lasting(value string) (time.Duration, error) {
-	d, err := time.ParseDuration(value)
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("%q is not a duration such as 50ms or 1s", value)
+// lasting reads a time with a unit, such as 50ms or 1s, of at least so many nanoseconds.
+func lasting(least int64) func(string) (time.Duration, error) {
+	return func(value string) (time.Duration, error) {
+		n, err := duration.Nanoseconds(value)
+		if err == nil && n < least {
+			err = fmt.Errorf("'%s' is not longer than 0", value)
+		}
+		return time.Duration(n), err
 	}
-	return d, nil
 }
 
 // bytes reads a size as RabbitMQ writes it.

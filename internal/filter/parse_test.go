@@ -25,7 +25,7 @@ func TestRefusals(t *testing.T) {
 		{`count:"3"`, "value", `count:"3"`, 1, "do not quote"}, {"count:5..3", "value", "count:5..3", 1, "ends before it begins"}, {"count:..", "value", "count:..", 1, "one end"},
 		{"count:9223372036854775807", "value", "count:9223372036854775807", 1, "a number"},
 		{"size:10x", "value", "size:10x", 1, "a size"}, {"size:1.2.3k", "value", "size:1.2.3k", 1, "a size"}, {"size:99999999999999GB", "value", "size:99999999999999GB", 1, "a size"},
-		{"age:1h", "value", "age:1h", 1, "age:>1h"}, {"age:>5", "value", "age:>5", 1, "unit"}, {"age:>h", "value", "age:>h", 1, "an age"},
+		{"age:1h", "value", "age:1h", 1, "age:>1h"}, {"age:>5", "value", "age:>5", 1, "unit"}, {"age:>h", "value", "age:>h", 1, "is not a duration"},
 		{"time:2026-13", "value", "time:2026-13", 1, "a time"}, {"time:2026-02-29", "value", "time:2026-02-29", 1, "a time"},
 		{"time:2026-11-20T25", "value", "time:2026-11-20T25", 1, "a time"}, {"time:2026", "value", "time:2026", 1, "a time"},
 		{"queue:>x", "value", "queue:>x", 1, "cannot be compared"}, {"header.x:>y", "value", "header.x:>y", 1, "a number"}, {"header.x:2..1", "value", "header.x:2..1", 1, "ends before"},

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/duration"
 )
 
 // A span is the integers from Min to Max, both among them.
@@ -95,11 +97,10 @@ func readNumber(s string) (span, error) {
 	return span{n, n}, nil
 }
 
-// units of sizes are bytes, of ages ms. Names count in any case.
+// sizeUnits are the units of sizes, in bytes. Case does not count.
 var (
 	sizeUnits = []unit{{"", 1}, {"b", 1}, {"k", 1000}, {"kb", 1000}, {"m", 1e6}, {"mb", 1e6}, {"g", 1e9}, {"gb", 1e9},
 		{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}}
-	ageUnits = []unit{{"ms", 1}, {"s", 1000}, {"m", 60e3}, {"min", 60e3}, {"h", 3600e3}, {"d", 86400e3}, {"w", 7 * 86400e3}}
 )
 
 type unit struct {
@@ -116,17 +117,10 @@ func readSize(s string) (span, error) {
 	return span{n, n}, nil
 }
 
-// readAge reads ms; several amounts add up, as in 1h30m.
+// readAge reads ms.
 func readAge(s string) (span, error) {
-	var sum int64
-	for first := true; first || s != ""; first = false {
-		n, rest, ok := amount(s, ageUnits)
-		if !ok || sum+n >= amountMax {
-			return span{}, errors.New("an age is expected, with its unit (s, m, h, d), such as >1h or <90s")
-		}
-		sum, s = sum+n, rest
-	}
-	return span{sum, sum}, nil
+	n, err := duration.Milliseconds(s)
+	return span{n, n}, err
 }
 
 // amount reads a decimal number and its unit, and returns it in the smallest one.

@@ -35,7 +35,7 @@ func TestScheduledByTime(t *testing.T) {
 	for at, want := range map[string]string{
 		"?bucket=1h":                              "0:3/13 1:2/7 24:1/5 720:1/6",
 		"?bucket=1d":                              "0:5/20 1:1/5 30:1/6",
-		"/%2F?bucket=86400000":                    "0:5/20 1:1/5 30:1/6",
+		"/%2F?bucket=86400000ms":                  "0:5/20 1:1/5 30:1/6",
 		"/%2F/later?bucket=1d":                    "0:4/10 1:1/5 30:1/6",
 		"/%2F/more?bucket=1w":                     "0:1/10",
 		"/%2F/more?bucket=1w&from=1":              "2810:1/10",
@@ -78,8 +78,9 @@ func TestScheduledByTimeRefused(t *testing.T) {
 	t.Parallel()
 	d := later(t)
 	for query, reason := range map[string]string{
-		"bucket=": "is not a duration", "bucket=0": "is not a duration", "bucket=-1h": "is not a duration", "bucket=day": "is not a duration", "bucket=1.5h": "is not a duration",
-		"bucket=11000d": "ten years", "bucket=99999999999999999999d": "is not a duration", "bucket=1h&from=x": "from: 'x' is not a time",
+		"bucket=": "is not a duration", "bucket=0": "is not between 1ms and ten years", "bucket=-1h": "is not a duration",
+		"bucket=day": "is not a duration", "bucket=1.5": "write 1.5s, or 1.5ms", "bucket=3600000": "has no unit",
+		"bucket=11000d": "ten years", "bucket=99999999999999999999d": "hundred years", "bucket=1h&from=x": "from: 'x' is not a time",
 		"bucket=1h&from=1700000000000&until=1700000000000": "is not before", "bucket=1h&until=5": "is not before", "bucket=1d&from=9223372036854775807": "is not before",
 		"bucket=1m&from=1700000000000&until=1800000000000": "more than 4000 buckets of 1m", "bucket=1ms&from=0&until=9223372036854775806": "more than 4000",
 		"bucket=1h&until=1800000000000&to=1800000000000": "not both", "bucket=1h&after=7": "'next'", "bucket=1h&after=7-x/v": "'next'",

@@ -96,8 +96,10 @@ func TestRecentDeaths(t *testing.T) {
 	}
 
 	for _, path := range []string{"letters", "letters/%2F/summary", "queues/%2F/b/deaths"} {
-		for _, of := range []string{"2h", "60", "-1m", "1H"} {
-			d.refused(400, "bad_request", "1m, 10m, 1h, 8h or 24h", "GET", "/api/x/"+path+"?range="+of, "")
+		for of, reason := range map[string]string{
+			"2h": "1m, 10m, 1h, 8h or 24h, not '2h'", "60": "write 60s, or 60ms", "-1m": "'-1m' is not a duration",
+		} {
+			d.refused(400, "bad_request", reason, "GET", "/api/x/"+path+"?range="+of, "")
 		}
 	}
 	d.want(404, "GET", "/api/x/queues/%2F/none/deaths", "")

@@ -15,10 +15,10 @@ import (
 // longQueue are the flags of backlog.
 var longQueue = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
-		f.DurationVar(&o.short, "short", 0, "before the test, publish and consume at the same time for this long, for comparison; 0: skip")
+		durationVar(f, &o.short, "short", 0, "before the test, publish and consume at the same time for this long, for comparison; 0: skip")
 		f.IntVar(&o.priorities, "priorities", 0, "x-max-priority of the queues and maximum random priority of messages; 0: none")
-		f.DurationVar(&o.far, "ttl", 0, "minimum time to live of messages; must be longer than the run; 0: no expiry")
-		f.DurationVar(&o.spread, "window", 0, "random time added to -ttl")
+		durationVar(f, &o.far, "ttl", 0, "minimum time to live of messages; must be longer than the run; 0: no expiry")
+		durationVar(f, &o.spread, "window", 0, "random time added to -ttl")
 		f.Int64Var(&o.lengthMax, "max-length", 0, "x-max-length of each queue; messages dropped by it do not count as lost; 0: none")
 		f.Uint64Var(&o.seed, "seed", 1, "random seed for priorities and TTLs")
 	},

@@ -9,7 +9,7 @@ import (
 var connecting = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
 		f.IntVar(&o.connections, "connections", 64, "number of clients that connect concurrently, each waiting for every response")
-		f.DurationVar(&o.duration, "duration", durationDefault, "duration of the measurement")
+		durationVar(f, &o.duration, "duration", durationDefault, "duration of the measurement")
 	},
 	settle: settleRepeated,
 }

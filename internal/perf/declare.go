@@ -13,7 +13,7 @@ import (
 var declaring = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
 		f.IntVar(&o.connections, "connections", 8, "number of connections that declare concurrently, each waiting for every response")
-		f.DurationVar(&o.duration, "duration", durationDefault, "duration of the measurement")
+		durationVar(f, &o.duration, "duration", durationDefault, "duration of the measurement")
 		f.BoolVar(&o.durable, "durable", true, "declare durable queues")
 	},
 	settle: settleRepeated,

@@ -47,11 +47,11 @@ var delaying = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
 		f.Func("delays", "random: each delay between -delay-min and -delay-max (default); same: all messages due at the same time, "+
 			"-delay-max after the start of publishing", o.delays.parse)
-		f.DurationVar(&o.delays.least, "delay-min", time.Second, "shortest delay, at least 1ms")
-		f.DurationVar(&o.delays.most, "delay-max", 10*time.Second, "longest delay")
-		f.DurationVar(&o.delays.window, "window", 0, "with -delays same: random time added to the due time")
+		durationVar(f, &o.delays.least, "delay-min", time.Second, "shortest delay, at least 1ms")
+		durationVar(f, &o.delays.most, "delay-max", 10*time.Second, "longest delay")
+		durationVar(f, &o.delays.window, "window", 0, "with -delays same: random time added to the due time")
 		f.Int64Var(&o.waiting, "waiting", 0, "number of messages with distant due times, published before the test")
-		f.DurationVar(&o.horizon, "far", horizonDefault, "these messages are due at random within this time")
+		durationVar(f, &o.horizon, "far", horizonDefault, "these messages are due at random within this time")
 		f.Func("management", "URL of Bartleby's management API, to list and cancel some of these messages, and to purge the others at the "+
 			"end; without it, they stay scheduled; the user is that of -url unless given", o.management.parse)
 		f.Uint64Var(&o.seed, "seed", 1, "random seed for delays")

@@ -10,9 +10,9 @@ import (
 // expiry are the flags of expire.
 var expiry = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
-		f.DurationVar(&o.ttl, "ttl", 10*time.Second, "time from the start of publishing until the first messages are due")
-		f.DurationVar(&o.window, "window", 0, "messages are due at random within this time; 0: all at the same time")
-		f.DurationVar(&o.head, "head", 0, "time from the start until the first message of each queue is due; 0: like the others")
+		durationVar(f, &o.ttl, "ttl", 10*time.Second, "time from the start of publishing until the first messages are due")
+		durationVar(f, &o.window, "window", 0, "messages are due at random within this time; 0: all at the same time")
+		durationVar(f, &o.head, "head", 0, "time from the start until the first message of each queue is due; 0: like the others")
 		f.Uint64Var(&o.seed, "seed", 1, "random seed for due times")
 		o.declareBystander(f)
 	},

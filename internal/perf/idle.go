@@ -18,7 +18,7 @@ var idling = group{
 		f.IntVar(&o.connections, "connections", 1000, "number of idle connections")
 		f.IntVar(&o.channels, "channels", 1, "channels per connection, 0 or 1")
 		f.Int64Var(&o.count, "burst", 0, "number of 1 KiB messages that each connection first publishes to no queue; requires -channels 1")
-		f.DurationVar(&o.calm, "calm", 10*time.Second, "time from the last connection until the second measurement")
+		durationVar(f, &o.calm, "calm", 10*time.Second, "time from the last connection until the second measurement")
 	},
 	settle: func(o *options, _ map[string]bool) error {
 		switch {

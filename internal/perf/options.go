@@ -146,14 +146,14 @@ func (o *options) declareLoad(f *flag.FlagSet, s *scenario) {
 	f.IntVar(&o.size, "size", s.size, "message body size in bytes, at least 16")
 	f.Int64Var(&o.count, "count", s.count, "total number of messages; 0: run for -duration")
 	if s.flows {
-		f.DurationVar(&o.duration, "duration", 10*time.Second, "duration of the measurement")
-		f.DurationVar(&o.warmup, "warmup", time.Second, "warm-up before the measurement; default 0 with -count")
+		durationVar(f, &o.duration, "duration", 10*time.Second, "duration of the measurement")
+		durationVar(f, &o.warmup, "warmup", time.Second, "warm-up before the measurement; default 0 with -count")
 		f.IntVar(&o.backlogMax, "backlog-max", 0, fmt.Sprintf("pause publishers while this many messages are published "+
 			"but not consumed; -1: never; 0: %d, or never with -rate", backlogDefault))
 	}
-	f.DurationVar(&o.drain, "drain", 10*time.Second, "time without deliveries after which missing messages count as lost")
+	durationVar(f, &o.drain, "drain", 10*time.Second, "time without deliveries after which missing messages count as lost")
 	f.Float64Var(&o.rate, "rate", s.rate, "messages per second of all publishers together; 0: full speed")
-	f.DurationVar(&o.tick, "tick", 0, "with -rate: interval between writes; 0: as even as possible, at least 100µs")
+	durationVar(f, &o.tick, "tick", 0, "with -rate: interval between writes; 0: as even as possible, at least 100µs")
 	f.IntVar(&o.publishers, "publishers", 1, "number of publisher connections")
 	f.IntVar(&o.consumers, "consumers", 1, "number of consumer connections")
 	f.IntVar(&o.queues, "queues", max(s.queues, 1), "number of queues, distributed over publishers and consumers")

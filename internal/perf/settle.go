@@ -13,8 +13,8 @@ var stocked = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
 		f.Int64Var(&o.live, "live", 1_000_000, "number of messages that consumers keep unacked")
 		f.StringVar(&o.data, "data", "", "data directory of the broker, to measure its size")
-		f.DurationVar(&o.sample, "sample", time.Second, "interval between measurements of directory and process")
-		f.DurationVar(&o.calm, "calm", time.Minute, "maximum time to wait at the end until the broker is idle")
+		durationVar(f, &o.sample, "sample", time.Second, "interval between measurements of directory and process")
+		durationVar(f, &o.calm, "calm", time.Minute, "maximum time to wait at the end until the broker is idle")
 		f.Uint64Var(&o.seed, "seed", 1, "random seed for the choice of messages")
 	},
 	settle: func(o *options, _ map[string]bool) error {

@@ -1,11 +1,12 @@
 package settings
 
 import (
+	"fmt"
 	wide "math/bits"
-	"strconv"
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
+	"github.com/bartleby-mq/bartleby/internal/duration"
 )
 
 // Backoff is how the wait of a message grows that comes back again and again. Source: linear is RabbitMQ 4.3's,
@@ -29,20 +30,37 @@ const (
 	retryJitterMax = 100
 )
 
-// parseSteps reads a list of waits such as 10m,30m,1h: each a number with ms, s, m, h or d behind it. A number without
-// a unit is one of ms: earlier versions accepted it.
-func parseSteps(text string) (ms []int64, ok bool) {
+// parseSteps reads a list of waits such as 10m,30m,1h, in ms.
+func parseSteps(text string) (steps []int64, err error) {
 	for step := range strings.SplitSeq(text, ",") {
 		step = strings.TrimSpace(step)
-		digits := strings.TrimRight(step, "dhms")
-		unit, known := map[string]int64{"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}[step[len(digits):]]
-		n, err := strconv.ParseInt(digits, 10, 64)
-		if !known || err != nil || n < 1 || n > TTLMax/unit || len(ms) == retryStepsMax {
-			return nil, false
+		ms, err := duration.Milliseconds(step)
+		switch {
+		case err != nil:
+			return nil, err
+		case ms < 1 || ms > TTLMax:
+			return nil, fmt.Errorf("'%s' is not between 1ms and ten years", step)
+		case len(steps) == retryStepsMax:
+			return nil, fmt.Errorf("there are more than %d steps", retryStepsMax)
 		}
-		ms = append(ms, n*unit)
+		steps = append(steps, ms)
 	}
-	return ms, true
+	return steps, nil
+}
+
+// storedSteps reads steps that were accepted. Earlier versions accepted numbers without a unit, which are ms.
+func storedSteps(text string) []int64 {
+	all := strings.Split(text, ",")
+	for i, step := range all {
+		if step = strings.TrimSpace(step); strings.Trim(step, "0123456789") == "" {
+			all[i] = step + "ms"
+		}
+	}
+	steps, err := parseSteps(strings.Join(all, ","))
+	if err != nil {
+		return nil
+	}
+	return steps
 }
 
 // Exhausted reports whether a message has come back more often than it may wait.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/duration"
 )
 
 // Options are the choices that hold for a whole vhost. Source: ours, docs/compat/differences.md#dialects;
@@ -115,8 +116,8 @@ func (d *Dialect) put(flag Dialect, on bool) {
 var choices = []choice{
 	{"dialect", oneOf("invalid", "rabbitmq-4", "rabbitmq-3", "apsaramq"), "dialect: rabbitmq-4, rabbitmq-3 or apsaramq", speak},
 	{"lost-letters-max-bytes", size(0), "number of bytes", func(o *Options, a amqp.Value) { o.LostLettersMaxBytes = Whole(a) }},
-	{"lost-letters-max-age", duration(1), "number of milliseconds", func(o *Options, a amqp.Value) { o.LostLettersMaxAge = Whole(a) }},
-	{"consumer-timeout", duration(0), "number of milliseconds", func(o *Options, a amqp.Value) { o.ConsumerTimeout = Whole(a) }},
+	{"lost-letters-max-age", lasting(1), "number of milliseconds, or text with a unit, such as 7d", func(o *Options, a amqp.Value) { o.LostLettersMaxAge = Whole(a) }},
+	{"consumer-timeout", lasting(0), "number of milliseconds, or text with a unit, such as 30m", func(o *Options, a amqp.Value) { o.ConsumerTimeout = Whole(a) }},
 	{"sync", oneOf("invalid", syncNames...), "sync mode: default, always, interval or never", func(o *Options, a amqp.Value) { o.Sync, _ = ParseSync(a.Str) }},
 	{"death-total", flag, "boolean, true or false", func(o *Options, a amqp.Value) { o.Dialect.put(DialectTotal, truth(a)) }},
 	{"reject-reasons", flag, "boolean, true or false", func(o *Options, a amqp.Value) { o.Dialect.put(DialectReasons, truth(a)) }},
@@ -198,6 +199,14 @@ func WithOptions(table, others amqp.Table) (amqp.Table, *amqp.Error) {
 			return nil, amqp.PreconditionFailed("'%s' is not an option of a virtual host", f.Name)
 		case f.Value.Kind != amqp.KindVoid && f.Name == marksName && queueMarks(f.Value) != "":
 			return nil, amqp.PreconditionFailed("the option '%s' %s", f.Name, queueMarks(f.Value))
+		case choices[i].takes.kind == Duration && text(f.Value) == "":
+			ms, err := duration.Milliseconds(f.Value.Str)
+			if err != nil {
+				return nil, amqp.PreconditionFailed("the option '%s': %v", f.Name, err)
+			}
+			f.Value = amqp.Int64(ms)
+		}
+		switch {
 		case f.Value.Kind != amqp.KindVoid && choices[i].takes.check(f.Value) != "":
 			return nil, amqp.PreconditionFailed("%s is not a valid value of the option '%s': it is a %s", Show(f.Value), f.Name,
 				choices[i].what)

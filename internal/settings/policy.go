@@ -45,7 +45,7 @@ func (p *Policy) Check() *amqp.Error {
 		case key == nil || p.Operator && key.by&byOperator == 0:
 			unknown = append(unknown, fmt.Sprintf("{<<\"%s\">>,%s}", f.Name, erlang(f.Value)))
 		case key.policy.check(f.Value) != "":
-			return invalid("%s is not a valid %s", erlang(f.Value), key.what)
+			return invalid("%s is not a valid %s%s", erlang(f.Value), key.what, key.policy.hint(f.Value))
 		}
 	}
 	if unknown != nil {

@@ -75,11 +75,11 @@ var table = []setting{
 			return amqp.Bool(s.DLQ == Marked)
 		},
 	}, {
-		name: "message-ttl", by: byAll, takes: duration(0), what: "message TTL", wins: smallerWins,
+		name: "message-ttl", by: byAll, takes: lasting(0), what: "message TTL", wins: smallerWins,
 		set:  func(s *Settings, a amqp.Value) { s.TTL = Whole(a) },
 		read: numberFrom(0, func(s *Settings) int64 { return s.TTL }),
 	}, {
-		name: "expires", by: byAll, takes: duration(1), what: "queue expiry", wins: smallerWins,
+		name: "expires", by: byAll, takes: lasting(1), what: "queue expiry", wins: smallerWins,
 		set:  func(s *Settings, a amqp.Value) { s.Expires = Whole(a) },
 		read: numberFrom(0, func(s *Settings) int64 { return s.Expires }),
 	}, {
@@ -133,7 +133,7 @@ var table = []setting{
 	}, {
 		name: "delayed-retry-steps", by: byAll, takes: steps, what: "list of delayed retry steps, such as 10m,30m,1h, each with a unit",
 		wins: policyWins,
-		set:  func(s *Settings, a amqp.Value) { s.RetrySteps, _ = parseSteps(a.Str) },
+		set:  func(s *Settings, a amqp.Value) { s.RetrySteps = storedSteps(a.Str) },
 		read: wordIf(retrySteps),
 	}, {
 		name: "delayed-retry-jitter", by: byAll, takes: numbers(Percentage, 0, retryJitterMax),

@@ -72,8 +72,8 @@ func whole(least int64) values { return numbers(Number, least, math.MaxInt64) }
 func size(least int64) values  { return numbers(Bytes, least, math.MaxInt64) }
 func span(least int64) values  { return numbers(Duration, least, math.MaxInt64) }
 
-// duration is a TTL, or what is as long as one at most.
-func duration(least int64) values { return numbers(Duration, least, TTLMax) }
+// lasting is a TTL, or what is as long as one at most.
+func lasting(least int64) values { return numbers(Duration, least, TTLMax) }
 
 // within are integers in a range. Only policies and options have such: they write their refusals themselves.
 func within(least, most int64) values {
@@ -148,17 +148,20 @@ func queueMarks(a amqp.Value) string {
 	return ""
 }
 
+// hint is what is wrong with text that is a list of durations, for a refusal that has only the value.
+func (v *values) hint(a amqp.Value) string {
+	if v.kind != Durations || text(a) != "" {
+		return ""
+	}
+	return ": " + strings.Trim(v.check(a), `"`)
+}
+
 func stepList(a amqp.Value) string {
 	if detail := text(a); detail != "" {
 		return detail
 	}
-	if _, ok := parseSteps(a.Str); !ok {
-		return "invalid_delayed_retry_steps"
-	}
-	for step := range strings.SplitSeq(a.Str, ",") {
-		if step = strings.TrimSpace(step); strings.Trim(step, "0123456789") == "" {
-			return fmt.Sprintf("\"step '%s' has no unit: ms, s, m, h or d\"", step)
-		}
+	if _, err := parseSteps(a.Str); err != nil {
+		return `"` + err.Error() + `"`
 	}
 	return ""
 }

@@ -128,11 +128,11 @@ func KnownOptions() []Option {
 		{Name: "exchange", Value: "exchange", About: "exchange to publish to"}, {Name: "routing-key", Value: "key", About: "the routing key"},
 		{Name: "message-id", Value: "id", About: "message with this message_id property"}, {Name: "header", Value: "name:value", About: "messages with this header; the value is a string, a number, true or false"},
 		{Name: "from", Value: "time", About: "messages due at this time or later"}, {Name: "until", Value: "time", About: "messages due before this time"},
-		{Name: "at", Value: "time", About: "absolute time; a time in the past fires immediately"}, {Name: "in", Value: "duration", About: "time from now: milliseconds, or 90s, 15m, 12h, 30d"},
+		{Name: "at", Value: "time", About: "absolute time; a time in the past fires immediately"}, {Name: "in", Value: "duration", About: "time from now, such as 90s, 15m, 12h or 30d"},
 		{Name: "key", Value: "key", About: "message scheduled under this key"},
 		{Name: "where", Value: "filter", About: "messages that match a filter, such as 'reason:expired age:>1h header.tenant:acme'; see docs/filters.md"},
 		{Name: "lost", About: "the lost letters"}, {Name: "queue", Value: "queue", About: "queue to read from or publish to"}, {Name: "newest", About: "newest first"},
-		{Name: "by", Value: "field", About: "reason (default), source, queue, exchange, key, cause, exception or header:NAME; for scheduled messages minute, hour, day, week, or a time such as 15m"},
+		{Name: "by", Value: "field", About: "reason (default), source, queue, exchange, key, cause, exception or header:NAME; for scheduled messages minute, hour, day, week, or a duration such as 15m"},
 		{Name: "id", Value: "id", About: "show the message with this id"},
 		{
 			Name: "to", Value: "target", About: "queue: the queue where each message died (default); " +
@@ -141,7 +141,7 @@ func KnownOptions() []Option {
 		},
 		{Name: "rate", Value: "number", About: "messages per second"}, {Name: "max", Value: "number", About: "maximum number of messages"},
 		{Name: "canary", Value: "number", About: "send this many first, then watch whether they die again"}, {Name: "ramp", About: "send ten times as many after each watch"},
-		{Name: "watch", Value: "time", About: "duration of a watch: milliseconds, or 90s, 15m; default: 10s"},
+		{Name: "watch", Value: "duration", About: "duration of a watch, such as 90s or 15m; default: 10s"},
 		{Name: "range", Value: "range", About: "time range: 1m, 10m, 1h, 8h or 24h"},
 		{Name: "stop-percent", Value: "number", About: "stop if more than this percentage dies again"},
 		{Name: "stop-without-consumer", About: "stop if a target queue has no consumers"},

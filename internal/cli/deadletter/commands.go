@@ -22,7 +22,7 @@ const (
 	selectUsage   = "[--where <filter>] [--max <number>] [--newest] "
 	selectOptions = "lost where max newest dry-run wait yes "
 	redriveUsage  = command.InVHost + "[--to <target>] [--force] " + selectUsage +
-		"[--rate <number>] [--canary <number> [--ramp]] [--watch <time>] [--stop-percent <number>] " +
+		"[--rate <number>] [--canary <number> [--ramp]] [--watch <duration>] [--stop-percent <number>] " +
 		"[--stop-without-consumer] [--strip-deaths] [--drop-expiration] [--dry-run] [--wait] (" + sourceUsage + ") [<id> ...]"
 	resendUsage = command.InVHost + "[--payload <file>] [--properties <file>] " +
 		"[--to <target> | [--exchange <exchange>] [--routing-key <key>]] [--force] [--keep] [--dry-run] (" + sourceUsage + ") <id>"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/cli/command"
+	"github.com/bartleby-mq/bartleby/internal/duration"
 )
 
 func countScheduledHelp() string {
@@ -58,8 +59,8 @@ func countDue(c *command.Call) error {
 	if span, named := spans[by]; named {
 		by = span
 	}
-	if _, err := api.ParseSpan(by); err != nil {
-		return c.Invalid(err.Error() + ", or minute, hour, day, week")
+	if _, err := duration.Milliseconds(by); err != nil {
+		return c.Invalid(err.Error() + "; or minute, hour, day, week")
 	}
 	query := url.Values{"bucket": {by}}
 	if err := readRange(c, query); err != nil {

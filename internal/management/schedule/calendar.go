@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"fmt"
 	"math"
 	"net/url"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/duration"
 	"github.com/bartleby-mq/bartleby/internal/fairshare"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -44,7 +46,11 @@ func countOfQuery(r *web.Request) (c count, ok bool, err error) {
 	if err := web.OnlyKnown(query, countParameters); err != nil {
 		return c, false, err
 	}
-	if c.bucket, err = api.ParseSpan(query.Get("bucket")); err != nil {
+	c.bucket, err = duration.Milliseconds(query.Get("bucket"))
+	if err == nil && (c.bucket < 1 || c.bucket > bucketMax) {
+		err = fmt.Errorf("'%s' is not between 1ms and ten years", query.Get("bucket"))
+	}
+	if err != nil {
 		return c, false, web.BadRequest("bucket: %v", err)
 	}
 	c.now = r.Engine.Now().UnixMilli()

@@ -15,6 +15,7 @@ const (
 	// of messages one look counts, countPatience for how long one request does, and overdueLeast by how much is late
 	// what is overdue.
 	bucketsMax    = 4000
+	bucketMax     = 10 * 366 * 24 * 3600 * 1000 // ms: for so long messages may wait
 	countPortion  = 32
 	countPatience = 2 * time.Second
 	overdueLeast  = time.Second

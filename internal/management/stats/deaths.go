@@ -8,6 +8,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/duration"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
@@ -55,8 +56,12 @@ const sourcesMax, sourcesPortion = 10, 500
 
 func DeathRangeOf(query url.Values) (DeathRange, error) {
 	name := cmp.Or(query.Get("range"), "1h")
+	ms, err := duration.Milliseconds(name)
+	if err != nil {
+		return DeathRange{}, web.BadRequest("range: %v", err)
+	}
 	for _, of := range deathRanges {
-		if of.name == name {
+		if of.age == ms {
 			return of, nil
 		}
 	}

@@ -17,7 +17,7 @@ export async function countDue(paths, cells, abort) {
   for (const at of paths) {
     let after = '';
     do {
-      const got = await api.get(at, { bucket: bucket(cells), ...range(cells), after }, { signal: abort });
+      const got = await api.get(at, { bucket: `${bucket(cells)}ms`, ...range(cells), after }, { signal: abort });
       got.buckets.forEach((b) => add(all.due, b.from_ms, b));
       got.exchanges.forEach((x) => add(all.exchanges, `${x.vhost}\u0000${x.exchange}`, x));
       all.overdue += got.overdue;

@@ -64,8 +64,8 @@ for (const language of ['en', 'zh-CN']) {
         .getByRole('heading', { level: 1, name: c.say('viewer.title', { id: `letter-${language}` }) })
         .waitFor();
       await c.page
-        .getByRole('region', { name: c.say('viewer.way') })
-        .getByText(name, { exact: true })
+        .getByRole('region', { name: c.say('viewer.way'), exact: true })
+        .getByRole('link', { name, exact: true })
         .waitFor();
 
       await c.button('redrive.one').click();
@@ -343,7 +343,7 @@ world.test(
     const way = c.page.getByRole('region', { name: c.say('viewer.way') });
     assert.match(
       (await way.getByRole('listitem').allInnerTexts()).join(' | ').replace(/\s+/g, ' '),
-      /shop → refunds\.new \| republished .* \| Now in refunds\.dlq/,
+      /shop → refunds\.new \| republished .* \| Now ready refunds\.dlq/,
     );
     assert.equal(await c.page.getByText(c.say('viewer.never_died')).count(), 0);
     const next = c.page.getByRole('region', { name: c.say('viewer.next') });

@@ -45,6 +45,7 @@ const paths = {
   edit: 'M4 20l1-5L16 4l4 4L9 19z',
   note: 'M5 4h14v11l-5 5H5zM14 20v-5h5',
   plus: 'M12 5v14M5 12h14',
+  publish: 'M3 11l18-7-7 18-3-8zM11 14l10-10',
   user: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21c1-4 4-6 8-6s7 2 8 6',
 };
 

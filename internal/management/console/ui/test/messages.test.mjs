@@ -2,7 +2,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { and, quote, split, suggest, without } from '../pages/messages/filter.js';
-import { originOf, stops, total } from '../pages/messages/timeline.js';
+import { originOf, stops, total, wayOf } from '../pages/messages/timeline.js';
 import { accountOf } from '../pages/messages/exception.js';
 import { intoSame, meant } from '../pages/deadletters/job-preview.js';
 import { diff } from '../pages/deadletters/diff.js';
@@ -321,6 +321,47 @@ test('a job with a limit is as far as it has sent', () => {
   assert.equal(left(j, 10), null);
   assert.deepEqual(judged({ moved: 240, options: { canary: 10 } }), { least: 100, most: 200 });
   assert.deepEqual(judged({ moved: 30, options: {} }), { least: 30, most: 30 });
+});
+
+test('the way of a letter as a graph: each exchange and queue once, deaths on the edges', () => {
+  const letter = {
+    place: 'queue',
+    queue: 'dlq',
+    exchange: 'dlx',
+    routing_keys: ['dead'],
+    redrives: 0,
+    deaths: [
+      { queue: 'work', reason: 'rejected', count: 3, exchange: '', 'routing-keys': ['work'] },
+      { queue: 'retry', reason: 'expired', count: 2, exchange: '', 'routing-keys': ['retry'] },
+      { queue: 'work', reason: 'maxlen', count: 1, exchange: 'shop', 'routing-keys': ['k'] },
+    ],
+  };
+  const { nodes, edges } = wayOf(letter);
+  assert.deepEqual(
+    nodes.map((n) => [n.id, n.now]),
+    [
+      ['start ', false],
+      ['queue work', false],
+      ['exchange shop', false],
+      ['queue retry', false],
+      ['queue dlq', true],
+      ['exchange dlx', false],
+    ],
+  );
+  assert.deepEqual(
+    edges.map((e) => [e.from, e.to, e.kind, e.reason || e.key, e.count]),
+    [
+      ['start ', 'exchange shop', 'publish', '', 1],
+      ['exchange shop', 'queue work', 'publish', 'k', 1],
+      ['queue work', 'queue retry', 'dead_letter', 'maxlen', 1],
+      ['queue retry', 'queue work', 'dead_letter', 'expired', 2],
+      ['queue work', 'exchange dlx', 'dead_letter', 'rejected', 3],
+      ['exchange dlx', 'queue dlq', 'dead_letter', 'dead', 1],
+    ],
+  );
+  const again = wayOf({ ...letter, redrives: 2, came_back: 7 }).edges.at(-1);
+  assert.deepEqual([again.from, again.to, again.kind, again.count], ['queue dlq', 'queue work', 'redrive', 2]);
+  assert.equal(wayOf({ ...letter, place: 'lost', queue: '' }).nodes.find((n) => n.now).kind, 'lost');
 });
 
 test('what is taken, and what is left out and why', () => {

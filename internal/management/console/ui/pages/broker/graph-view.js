@@ -7,15 +7,17 @@ import { href } from '../../lib/router.js';
 import { Loading } from '../../lib/states.js';
 import { curve, deadEnd, labelOf, layout, tree } from './graph.js';
 
-// useLayout loads the layouter, and places a topology.
-function useLayout(topology) {
+// useLayout loads the layouter, and places a topology, again when the key changes.
+export function useLayout(topology, key = topology, ranksep = undefined) {
   const [dagre, set] = useState(null);
   useEffect(() => {
     import('../../vendor/dagre.mjs').then(set, () => set(false));
   }, []);
   return useMemo(
-    () => dagre && layout(dagre, topology, { ownKeys: t('topology.own_keys'), defaultExchange: t('exchange.default') }),
-    [dagre, topology, lang()],
+    () =>
+      dagre &&
+      layout(dagre, topology, { ownKeys: t('topology.own_keys'), defaultExchange: t('exchange.default'), ranksep }),
+    [dagre, key, lang()],
   );
 }
 

@@ -32,10 +32,11 @@ export function labelOf(e, ownKeys) {
 export const deadEnd = (n) =>
   !!n.queue && n.queue.letters && n.queue.consumers === 0 && n.queue.dead_letter_exchange === null;
 
-// layout places nodes and edges: {width, height, nodes: [{node, x, y, w, h, title}], edges: [{edge, points, label, x, y}]}, x and y being middles.
-export function layout({ Graph, layout: place }, topology, { ownKeys, defaultExchange }) {
+// layout places nodes and edges: {width, height, nodes: [{node, x, y, w, h, title}], edges: [{edge, points, label, x, y}]}, x and y being middles. ranksep is how
+// far apart nodes are that follow each other.
+export function layout({ Graph, layout: place }, topology, { ownKeys, defaultExchange, ranksep = 90 }) {
   const g = new Graph({ multigraph: true });
-  g.setGraph({ rankdir: 'LR', nodesep: 26, ranksep: 90, marginx: 24, marginy: 24 });
+  g.setGraph({ rankdir: 'LR', nodesep: 26, ranksep, marginx: 24, marginy: 24 });
   g.setDefaultEdgeLabel(() => ({}));
   const titles = new Map();
   for (const n of topology.nodes) {

@@ -75,3 +75,7 @@ function firstLine(stack) {
   const lines = stack.split('\n').filter((x) => x.trim());
   return (/^Traceback/.test(lines[0] || '') ? lines.at(-1) : lines[0] || '').trim();
 }
+
+// isUntold tells whether nothing is known of a dead letter but that a client published it to a dead-letter queue.
+export const isUntold = ({ republished: x, properties }) =>
+  !!x && !x.exchange && !x.routing_key && !x.queue && !accountOf(properties?.headers).text;

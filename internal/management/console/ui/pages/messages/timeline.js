@@ -57,6 +57,51 @@ export function stops(letter) {
   return out;
 }
 
+// wayOf is the way of a letter as a graph: nodes {id, kind: start, exchange, queue or lost, name, type, now}, edges {from, to, kind:
+// publish, dead_letter or redrive, key, reason, of (the reason for the whole hop), count}. The default exchange is no node: a message goes straight to its queue. What it
+// did again is there once.
+export function wayOf(letter) {
+  /** @type {Map<string, any>} */
+  const nodes = new Map();
+  const edges = new Map();
+  const node = (kind, name) => {
+    const id = `${kind} ${name}`;
+    if (!nodes.has(id)) nodes.set(id, { id, kind, name, type: '', now: false });
+    return id;
+  };
+  const edge = (from, to, e) => {
+    const id = JSON.stringify([from, to, e.kind]);
+    if (from !== to && !edges.has(id))
+      edges.set(id, { from, to, key: '', reason: '', of: e.reason || '', count: 1, ...e });
+  };
+  let last = node('start', '');
+  let leaves = { kind: 'publish' };
+  const go = (exchange, keys, place) => {
+    const key = keys.join(', ');
+    if (exchange) {
+      const by = node('exchange', exchange);
+      edge(last, by, leaves);
+      edge(by, place, { kind: leaves.kind, key, of: leaves.reason || '' });
+    } else edge(last, place, leaves);
+    last = place;
+  };
+  const all = stops(letter);
+  for (const s of all) {
+    if (s.kind === 'publish' && s.queue) go(s.exchange || '', s.keys, node('queue', s.queue));
+    if (s.kind === 'death') {
+      go(s.exchange, s.keys, node('queue', s.queue));
+      leaves = { kind: 'dead_letter', reason: s.reason, count: s.count };
+    }
+    if (s.kind === 'republish') leaves = { kind: 'dead_letter', reason: 'republished' };
+    if (s.kind === 'now') go(s.exchange || '', s.keys, s.place === 'lost' ? node('lost', '') : node('queue', s.queue));
+  }
+  nodes.get(last).now = true;
+  const first = all.find((s) => s.queue);
+  if (letter.redrives > 0 && first && letter.place === 'queue')
+    edge(last, node('queue', first.queue), { kind: 'redrive', count: letter.redrives });
+  return { nodes: [...nodes.values()], edges: [...edges.values()] };
+}
+
 const is = (named, d) => !!named && named.queue === d.queue && named.reason === d.reason;
 
 // firstOf is the first publish as the headers of a letter name it that a consumer published anew. An exchange without a name is the

@@ -6,16 +6,17 @@ import { go, href, to } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
 import { Code, CopyButton } from '../../lib/code.js';
-import { Ago, When } from '../../lib/time.js';
+import { When } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { at, fetchLetter, placeOf, reasonOf, sourceOf } from './address.js';
 import { bytesOf, hex, jsonOf, kindsOf } from './payload.js';
-import { accountOf } from './exception.js';
+import { accountOf, isUntold } from './exception.js';
 import { quote, split } from './filter.js';
-import { originOf, stops, total } from './timeline.js';
+import { originOf, total } from './timeline.js';
+import { History, Route } from './history.js';
 import { JSONTree } from './json-tree.js';
-import { Reason, State } from './badges.js';
+import { State } from './badges.js';
 import { writtenOf } from '../broker/setting-parts.js';
 
 // usualBytes is how much of a payload is shown unasked.
@@ -35,55 +36,10 @@ export function Viewer({ id, children }) {
   return html`${got.data === undefined && html`<h1>${titleOf(id, id.id)}</h1>`}<${Shown} of=${got}>${(l) => html`
     ${children?.(l, got.refresh)}
     <div class="viewer">
-      <section class="card" aria-labelledby="way"><h2 id="way">${t('viewer.way')}</h2><${Timeline} letter=${l} /></section>
+      <${History} letter=${l} />
       <div class="viewer-body"><${Why} letter=${l} /><${Body} letter=${l} whole=${() => setWhole(true)} /><${Next} letter=${l} /></div>
       <div class="viewer-side"><${Facts} letter=${l} /><${Properties} letter=${l} /><${Headers} letter=${l} /><${Related} letter=${l} /></div>
     </div>`}</${Shown}>`;
-}
-
-// Timeline is the way of a letter, the oldest stop first.
-export function Timeline({ letter }) {
-  const all = stops(letter);
-  return html`${letter.deaths.length === 0 && !letter.republished && !accountOf(letter.properties?.headers).text && html`<p class="faint">${t('viewer.never_died')}</p>`}
-    <ol class="timeline">${all.map(
-      (s, i) => html`<li key=${i} class=${`stop ${s.kind}`}>
-      ${s.elapsed !== null && s.elapsed !== undefined && html`<span class="elapsed">${t('viewer.after', { time: span(s.elapsed) })}</span>`}
-      ${s.kind === 'publish' && html`<div>${(s.exchange !== null || !s.queue) && html`<b>${t('viewer.published')}</b>`} ${s.exchange !== null && html`<${Route} exchange=${s.exchange} keys=${s.keys} />`} ${s.queue && html`<span>${t('viewer.failed_in')} <b class="break">${s.queue}</b></span>`}</div>`}
-      ${s.kind === 'republish' && html`<div><span class="stop-line"><${Reason} reason="republished" /></span> <small class="faint">${t(isUntold(letter) ? 'viewer.by_client' : 'viewer.by_consumer')} ${s.time && html`· <${When} at=${s.time} />`}</small></div>`}
-      ${
-        s.kind === 'death' &&
-        html`<div><span class="stop-line"><${Reason} reason=${s.reason} count=${s.count} /> ${t('viewer.in')} <b class="break">${s.queue}</b>
-          ${s.first && html`<span class="tag outline">${t('viewer.first_death')}</span>`} ${s.last && html`<span class="tag outline">${t('viewer.last_death')}</span>`}</span>
-        <small class="faint">${t('viewer.came_by')} <${Route} exchange=${s.exchange} keys=${s.keys} />
-          ${s.time && html` · ${s.count > 1 ? t('viewer.first_time') : ''} <${When} at=${s.time} />`}${s.expiration !== null && html` · ${t('viewer.had_ttl', { time: span(Number(s.expiration)) })}`}</small></div>`
-      }
-      ${s.kind === 'redrive' && html`<${Redriven} letter=${letter} stop=${s} />`}
-      ${
-        s.kind === 'now' &&
-        html`<div><b>${t('viewer.now')}</b> ${s.place === 'lost' ? html`<span>${t('viewer.on_shelf', { cause: word('cause', letter.cause || '') })}${letter.target && html` <b>${letter.target}</b>`}</span>` : html`<span>${t('viewer.in')} <a href=${href(to`/queues/${letter.vhost}/${s.queue}`)}>${s.queue}</a> <${State} state=${s.state} /></span>`}
-        ${s.time && html`<small class="faint"><${Ago} at=${s.time} /></small>`}</div>`
-      }
-    </li>`,
-    )}</ol>`;
-}
-
-// Redriven says how often the letter was sent back, by which job last and when, and whether it died again.
-function Redriven({ letter: l, stop: s }) {
-  const got = useData(
-    (abort) => api.get(`x/redrives/${encodeURIComponent(l.vhost)}/${s.job}`, {}, { signal: abort }).catch(() => null),
-    [l.vhost, s.job],
-    { every: 0, enabled: s.job !== null },
-  );
-  const j = got.data; // null: it is forgotten, or not for these eyes
-  return html`<div><span class="stop-line"><b>${t(s.job === null ? 'viewer.sent_back_by_hand' : 'viewer.sent_back', { n: s.times })}</b>
-      ${s.job !== null && html`<a href=${href(to`/jobs/${l.vhost}/${s.job}`)}>${t('jobs.one', { id: s.job })}</a>`}
-      ${s.back && html`<span class="tag bad">${t('viewer.died_again')}</span>`}</span>
-    ${j && html`<small class="faint">${t('jobs.begun')} <${When} at=${j.begun} />${j.ended && html` · ${t('jobs.ended')} <${When} at=${j.ended} />`}</small>`}
-    ${s.back && l.at && html`<small class="faint">${t('viewer.died_again_at')} <${When} at=${l.at} /></small>`}</div>`;
-}
-
-function Route({ exchange, keys }) {
-  return html`<span class="mono break">${exchange === '' ? t('viewer.default_exchange') : exchange}${keys.length > 0 && html` → ${keys.join(', ')}`}</span>`;
 }
 
 // Body shows a payload; whole asks for all of it, and download is false where there is no address of it alone.
@@ -145,10 +101,6 @@ function Why({ letter: l }) {
     ${got.data?.refused ? html`<p class="faint">${t('viewer.queue_gone', { queue })}</p>` : html`<dl class="pairs">${settings.map((s) => html`<dt class="mono">${s.name}</dt><dd><b>${writtenOf(s.name, s.value)}</b> <span class="faint">${[word('source', s.source), s.from].filter(Boolean).join(' · ')}</span></dd>`)}</dl>`}
     <p class="buttons"><a class="button" href=${href(to`/queues/${l.vhost}/${queue}`)}>${t('viewer.to_queue', { queue })}</a></p></section>`;
 }
-
-// isUntold tells whether nothing is known of a dead letter but that a client published it to a dead-letter queue.
-const isUntold = ({ republished: x, properties }) =>
-  !!x && !x.exchange && !x.routing_key && !x.queue && !accountOf(properties?.headers).text;
 
 // Told is what the headers say of a message of whose death the broker knows nothing: why a consumer published it anew, and where it was.
 // Of one that was sent back or discarded since then the headers are all there is.

@@ -159,7 +159,7 @@ func (w *world) redriven(st *step, e *ledger.Entry) {
 	}
 }
 
-// onward is where a letter of the shelf is sent.
+// wayOn is where a letter of the shelf is sent; unknown if it has neither keys nor target.
 func (w *world) wayOn(st *step, e *ledger.Entry) ledger.Way {
 	if s := st.command.Selection; s != nil && s.Elsewhere {
 		return ledger.Way{Exchange: s.Exchange, Keys: []string{s.RoutingKey}}
@@ -167,6 +167,9 @@ func (w *world) wayOn(st *step, e *ledger.Entry) ledger.Way {
 	to := e.Way
 	if to.Target != "" || len(e.Deaths) == 0 {
 		return to
+	}
+	if st.structural {
+		return ledger.Way{} // it went as its queue was set then, which may be gone at the end of the step
 	}
 	if q, there := w.vhost.Reader().Queue(e.Deaths[0].Queue); there { // as its queue is set now
 		if name, has := q.Settings.DLX(); has {

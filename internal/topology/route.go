@@ -34,7 +34,9 @@ type Message struct {
 	Headers []byte
 	// Extra is header fields that the broker keeps beside the encoded ones, such as x-first-death-queue. They hide
 	// encoded ones of the same name.
-	Extra amqp.Table
+	Extra interface {
+		Get(name string) (amqp.Value, bool)
+	}
 
 	// Early says that m is not due yet: a delayed exchange keeps it, and nothing is routed from there.
 	Early bool
@@ -182,8 +184,10 @@ func (w *walk) key(i int) []byte {
 // header is the message's header field of that name.
 func (w *walk) header(name string) (v amqp.Value, ok bool) {
 	w.byKeys = false
-	if v, ok := w.message.Extra.Get(name); ok {
-		return v, true
+	if extra := w.message.Extra; extra != nil {
+		if v, ok := extra.Get(name); ok {
+			return v, true
+		}
 	}
 	if !w.decoded {
 		w.decoded = true

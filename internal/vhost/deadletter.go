@@ -329,12 +329,12 @@ func (s *step) recordDeath(from *queueState, m *message, reason fact.Reason) (ba
 		back = old.Redrive.SentBy()
 		old.Redrive.CameBack, old.Redrive.AtWork = true, false
 	} else {
-		scan := m.scan()
-		d.Exchange, d.Keys = string(m.content.Exchange), m.content.Public(m.content.Keys())
+		scan, keys := m.scan(), m.content.Keys()
+		d.Exchange, d.Keys = string(m.content.Exchange), m.content.Public(keys)
 		if scan.Expiration != nil {
 			d.HadTTL, d.Expiration = true, string(scan.Expiration)
 		}
-		old.Exchange, old.Keys, old.Share = d.Exchange, m.content.Keys(), fact.LettersMax
+		old.Exchange, old.Keys, old.Share = d.Exchange, keys, fact.LettersMax
 		if s.options.ClientDeathsCount {
 			old.Deaths, told = clientDeaths(scan.Headers)
 		}

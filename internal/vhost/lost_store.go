@@ -220,7 +220,8 @@ func (s *step) routeLetter(x *topology.Exchange, m *message) topology.Route {
 		m.delay, m.malformedDelay = delayOf(headers)
 	}
 	t := topology.Message{
-		Key: []byte(h.Keys[0]), Properties: m.content.Properties, Headers: headers, Extra: h.Origins(s.options.Dialect), Early: m.early(), Entropy: s.entropyOf(m),
+		Key: []byte(h.Keys[0]), Properties: m.content.Properties, Headers: headers,
+		Extra: fact.Origins{History: h, Dialect: s.options.Dialect}, Early: m.early(), Entropy: s.entropyOf(m),
 	}
 	for _, k := range h.Keys[1:] {
 		t.More = append(t.More, []byte(k))

@@ -524,6 +524,9 @@ func (s *step) recordOf(m *message, durable bool) storage.Ref {
 	return ref
 }
 
+// historySpare is how many bytes an encoded history of few deaths has besides its keys and names, about.
+const historySpare = 160
+
 func (s *step) historyOf(m *message, durable bool) storage.Ref {
 	if !m.letter.IsZero() {
 		return m.letter
@@ -531,7 +534,7 @@ func (s *step) historyOf(m *message, durable bool) storage.Ref {
 	if !durable && !m.historyVolatile.IsZero() {
 		return m.historyVolatile
 	}
-	b := fact.AppendHistory(nil, m.history)
+	b := fact.AppendHistory(make([]byte, 0, m.history.Size()+historySpare), m.history)
 	ref := s.store(fact.Remembered, durable, len(b), func(to []byte) []byte { return append(to, b...) })
 	if durable {
 		m.letter = ref

@@ -80,7 +80,10 @@ func (s *step) resumeWide() {
 // membership tells which queues are in a list.
 func membership(list []fact.QueueID) func(fact.QueueID) bool {
 	const few = 16
-	if len(list) <= few {
+	switch {
+	case len(list) == 0:
+		return func(fact.QueueID) bool { return false }
+	case len(list) <= few:
 		return func(id fact.QueueID) bool { return slices.Contains(list, id) }
 	}
 	sorted := slices.Clone(list)

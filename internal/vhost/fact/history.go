@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/settings"
@@ -312,16 +313,32 @@ func ReadRedrive(r *Decoder) RedriveMark {
 	return x
 }
 
-// Origins are the headers that a headers exchange can match. Source: docs/compat/dead-lettering.md#3.
-func (h *History) Origins(d settings.Dialect) amqp.Table {
-	return amqp.Table{
-		{Name: "x-first-death-reason", Value: amqp.String(h.First.Reason.Word(d))},
-		{Name: "x-first-death-queue", Value: amqp.String(h.First.Queue)},
-		{Name: "x-first-death-exchange", Value: amqp.String(h.First.Exchange)},
-		{Name: "x-last-death-reason", Value: amqp.String(h.Last.Reason.Word(d))},
-		{Name: "x-last-death-queue", Value: amqp.String(h.Last.Queue)},
-		{Name: "x-last-death-exchange", Value: amqp.String(h.Last.Exchange)},
+// Origins are the headers that a headers exchange can match. They are made when one asks for them.
+// Source: docs/compat/dead-lettering.md#3.
+type Origins struct {
+	History *History
+	Dialect settings.Dialect
+}
+
+// Get returns a header of that name.
+func (o Origins) Get(name string) (v amqp.Value, ok bool) {
+	of := &o.History.First
+	rest, ok := strings.CutPrefix(name, "x-first-death-")
+	if !ok {
+		of = &o.History.Last
+		if rest, ok = strings.CutPrefix(name, "x-last-death-"); !ok {
+			return v, false
+		}
 	}
+	switch rest {
+	case "reason":
+		return amqp.String(of.Reason.Word(o.Dialect)), true
+	case "queue":
+		return amqp.String(of.Queue), true
+	case "exchange":
+		return amqp.String(of.Exchange), true
+	}
+	return v, false
 }
 
 // LettersMax is how many letters one message, if its keys are short, may become between two rejections, where each

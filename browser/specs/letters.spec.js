@@ -111,7 +111,7 @@ world.test('the overview tells of a rejection by itself', async (c, t) => {
   await chart.getByRole('row').nth(50).waitFor();
   const died = await chart
     .getByRole('row')
-    .evaluateAll((rows) => rows.slice(1).reduce((n, r) => n + Number(r.cells[1].textContent), 0));
+    .evaluateAll((rows) => rows.slice(1).reduce((n, r) => n + (Number(r.cells[1].textContent) || 0), 0));
   assert.ok(died >= 1, 'the chart has the rejection');
   await sources.getByRole('link', { name: 'dying', exact: true }).click();
   await c.page.getByRole('heading', { name: c.say('queue.trends'), level: 2 }).waitFor();

@@ -30,6 +30,7 @@ type Overview struct {
 	DisableStats      bool           `json:"disable_stats"`
 	EnableQueueTotals bool           `json:"enable_queue_totals"`
 	OpPolicyUpdating  bool           `json:"is_op_policy_updating_enabled"`
+	Readings
 }
 
 // RetentionPolicies says for how many seconds samples are kept.
@@ -144,6 +145,7 @@ type Node struct {
 	CryptoLibVersion string           `json:"crypto_lib_version"`
 	Listeners        List[Listener]   `json:"listeners"`
 	Memory           *MemoryBreakdown `json:"memory,omitempty"` // if it was asked for
+	Readings
 }
 
 // A Mechanism is a way to authenticate.

@@ -24,6 +24,7 @@ type Queue struct {
 	State      string    `json:"state"` // running, idle, …
 	Totals
 	MessageStats MessageStats `json:"message_stats,omitzero"`
+	Readings
 
 	Consumers                 int             `json:"consumers"`
 	ActiveConsumers           int             `json:"active_consumers"`

@@ -14,6 +14,12 @@ type Rate struct {
 	AvgRate *float64 `json:"avg_rate,omitempty"`
 }
 
+// Readings say, if samples are asked for, of what time there are none.
+type Readings struct {
+	CountedSince string    `json:"counted_since,omitempty"` // ours, RFC 3339: there are no earlier readings in the range
+	Gaps         List[Gap] `json:"gaps,omitempty"`          // ours: since then, when the broker did not run
+}
+
 // A Sample is a counter's value at a time.
 type Sample struct {
 	Sample    int64 `json:"sample"`

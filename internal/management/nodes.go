@@ -55,7 +55,7 @@ func (s *Server) showNode(ctx context.Context, w stats.Spans) api.Node {
 		},
 		Contexts: s.contexts(), RabbitMQVersion: api.RabbitMQVersion, ErlangVersion: runtime.Version(), CryptoLibVersion: runtime.Version(),
 		NetTicktime: netTicktime, Listeners: s.listeners(),
-		NodeStats: reading.Stats(&trend),
+		NodeStats: reading.Stats(&trend), Readings: s.sampler.Readings(w),
 	}
 }
 

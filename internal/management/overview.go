@@ -100,6 +100,7 @@ func (s *Server) getOverview(r *web.Request) (web.Answer, error) {
 			Exchanges: all.Exchanges, Queues: all.Queues,
 		},
 		OpPolicyUpdating: !o.NoOperatorPolicyChanges,
+		Readings:         s.sampler.Readings(w),
 	}
 	if r.Caller.Has(authz.Monitoring) {
 		v.Listeners, v.Contexts = s.listeners(), s.contexts()

@@ -185,6 +185,19 @@ func TestAKillLosesReadingsSinceTheLastWrite(t *testing.T) {
 			t.Errorf("after a kill: %v since %s with gaps %v, want 3 since %v with %v",
 				r.Died, r.CountedSince, r.Gaps, begun, lost)
 		}
+		const query = "?lengths_age=3600&lengths_incr=60&node_stats_age=3600&node_stats_incr=60"
+		q := read[api.Queue](d, "/api/queues/%2F/work"+query)
+		o, n := read[api.Overview](d, "/api/overview"+query), read[[]api.Node](d, "/api/nodes"+query)[0]
+		for _, got := range []api.Readings{q.Readings, o.Readings, n.Readings} {
+			if got.CountedSince != r.CountedSince || !slices.Equal(got.Gaps, r.Gaps) {
+				t.Errorf("samples are counted since %s with gaps %v", got.CountedSince, got.Gaps)
+			}
+		}
+		for _, s := range q.MessagesReadyDetails.Samples {
+			if lost.From < s.Timestamp && s.Timestamp < lost.To {
+				t.Errorf("a sample at %v, in the gap", time.UnixMilli(s.Timestamp))
+			}
+		}
 		for i, at := range r.Times {
 			if n := r.ByStep["rejected"][i]; n > 0 && at > lost.From+60_000 {
 				t.Errorf("%d deaths at %v, in the gap", n, time.UnixMilli(at))

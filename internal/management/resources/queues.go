@@ -251,6 +251,7 @@ func (s *API) getQueue(r *web.Request) (web.Answer, error) {
 	}
 	t := s.sampler.TrendOf(h, q.ID, w)
 	shown := s.showQueue(h, &q, &t)
+	shown.Readings = s.sampler.Readings(w)
 	shown.Incoming, shown.Deliveries = &incoming, &api.List[api.Object[string]]{}
 	shown.ConsumerDetails = &api.List[api.Consumer]{}
 	shown.NextDelayedAt, shown.LastDelayedAt = next, last

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/accounts"
+	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/engine"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -301,6 +302,22 @@ func (s *Sampler) baseline(h *accounts.VHost) fact.Books {
 		return l.baseline
 	}
 	return fact.Books{}
+}
+
+// Readings say of what time there are none, in the longest of some spans.
+func (s *Sampler) Readings(w Spans) (r api.Readings) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	age := max(w.lengths.age, w.rates.age, w.data.age, w.node.age)
+	if age == 0 || s.mu.last == 0 {
+		return r
+	}
+	from, to := s.mu.last-age, s.mu.last
+	r.CountedSince = web.FormatMS(s.mu.runs.since(from, to))
+	for _, g := range s.mu.runs.gaps(from, to) {
+		r.Gaps = append(r.Gaps, api.Gap{From: g.from, To: g.to})
+	}
+	return r
 }
 
 // Opened is since when a virtual host counts, as of its first reading.

@@ -1,6 +1,7 @@
 // Charts. Each has a text that says what it shows, and its figures as a table behind a button.
 import { html, useEffect, useRef, useState } from './html.js';
-import { t, lang, short, clock, hourMinute, num } from './i18n.js';
+import { t, lang, short, clock, dateTime, hourMinute, num } from './i18n.js';
+import { now } from './live.js';
 import { assets } from './place.js';
 import { theme } from './theme.js';
 
@@ -25,8 +26,19 @@ function loadLibrary() {
 const real = (el, colour) => getComputedStyle(el).getPropertyValue(colour.slice(4, -1)).trim();
 
 // Chart draws lines over time: times in ms, series [{label, values, colour}]. stacked adds them up; with steps values are counts
-// of the time since the one before, and the legend has their sums. value writes a figure.
-export function Chart({ title, times, series, stacked, steps, value = short, height = 180, legend = true }) {
+// of the time since the one before, and the legend has their sums. A value that is null is not known: nothing is drawn. value writes a
+// figure, unknown says what time is not known.
+export function Chart({
+  title,
+  times,
+  series,
+  stacked,
+  steps,
+  value = short,
+  height = 180,
+  legend = true,
+  unknown = null,
+}) {
   const box = useRef();
   const plot = useRef(null);
   const [table, showTable] = useState(false);
@@ -56,7 +68,7 @@ export function Chart({ title, times, series, stacked, steps, value = short, hei
             width: 2,
             fill: stacked ? colour + 'cc' : undefined,
             dash: [[], [6, 3], [2, 3], [8, 3, 2, 3]][i % 4],
-            points: { show: (u) => u.data[0].length < 2 },
+            points: { show: (u, n) => u.data[n].filter((v) => (v ?? null) !== null).length < 2 },
             paths: steps ? UPlot.paths.stepped({ align: -1 }) : undefined,
           };
         });
@@ -110,14 +122,35 @@ export function Chart({ title, times, series, stacked, steps, value = short, hei
   return html`<figure class="chart">
     <figcaption><span>${title}</span><button type="button" class="plain small" aria-pressed=${table} onClick=${() => showTable(!table)}>${t('chart.table')}</button></figcaption>
     ${table ? html`<${Figures} ...${{ title, times, series, value }} />` : html`<div class="plot" style=${{ minHeight: `${height}px` }} ref=${box} role="img" aria-label=${t(steps ? 'chart.sums' : 'chart.shows', { title, figures: series.map((s) => `${s.label} ${value(last(s) ?? 0)}`).join(', ') })}></div>`}
-    ${legend && html`<ul class="legend">${series.map((s, i) => html`<li key=${s.label}><i class=${`swatch s${(i % 7) + 1}`}></i>${s.label} <b>${last(s) === undefined ? '–' : value(last(s))}</b></li>`)}</ul>`}
+    ${legend && html`<ul class="legend">${series.map((s, i) => html`<li key=${s.label}><i class=${`swatch s${(i % 7) + 1}`}></i>${s.label} <b>${(last(s) ?? null) === null ? '–' : value(last(s))}</b></li>`)}</ul>`}
+    ${unknown && html`<${Unknown} of=${unknown} />`}
   </figure>`;
 }
 
 function stack(series) {
   const sums = series[0]?.values.map(() => 0) || [];
-  const out = series.map((s) => s.values.map((v, i) => (sums[i] += v || 0)));
-  return out;
+  return series.map((s) => s.values.map((v, i) => (v === null ? null : (sums[i] += v || 0))));
+}
+
+const gapsShown = 3;
+const restartMillis = 5000; // what is shorter falls between two readings
+
+// Unknown says of what time there are no readings, as unknownOf found it; nothing if there is no such time.
+export function Unknown({ of: { since, gaps } }) {
+  if (!since && !gaps.length) return null;
+  const isToday = (at) => new Date(at).toDateString() === new Date(now.value).toDateString();
+  const at = (ms, time) => (isToday(ms) ? time(ms) : dateTime(ms));
+  const older = gaps.length - gapsShown;
+  const parts = gaps
+    .slice(-gapsShown)
+    .map(({ from, to }) =>
+      to - from < restartMillis
+        ? t('chart.restart', { at: at(to, clock) })
+        : t('chart.gap', { from: at(from, clock), to: at(to, clock) }),
+    );
+  if (since) parts.unshift(t('chart.since', { at: at(since, hourMinute) }));
+  if (older > 0) parts.push(t('chart.more_gaps', { n: older }));
+  return html`<p class="hint unknown">${parts.map((p) => html`<span key=${p}>${p} </span>`)}</p>`;
 }
 
 function Figures({ title, times, series, value }) {
@@ -126,12 +159,17 @@ function Figures({ title, times, series, value }) {
     <tbody>${times.map((at, i) => html`<tr><th scope="row">${clock(at)}</th>${series.map((s) => html`<td class="end">${s.values[i] === null || s.values[i] === undefined ? '–' : value(s.values[i])}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
-// Sparkline is a small line without axes; label says what it shows.
+// Sparkline is a small line without axes; label says what it shows. Where a value is null it has a gap.
 export function Sparkline({ values, label, width = 96, height = 22, bars }) {
   const all = values?.length ? values : [0];
   const most = Math.max(...all, 1);
   const x = (i) => (all.length === 1 ? width / 2 : (i / (all.length - 1)) * (width - 4) + 2);
   const y = (v) => height - 2 - (v / most) * (height - 5);
+  const lines = all.reduce((parts, v, i) => {
+    if (v === null) parts.push([]);
+    else parts.at(-1).push(`${x(i).toFixed(1)},${y(v).toFixed(1)}`);
+    return parts;
+  }, /** @type {string[][]} */ ([[]]));
   const about = `${label}: ${t('chart.spark', { most: Math.max(...all), last: all.at(-1) })}`;
   return html`<svg class="spark" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} role="img" aria-label=${about}><title>${about}</title>
     ${
@@ -140,7 +178,7 @@ export function Sparkline({ values, label, width = 96, height = 22, bars }) {
             (v, i) =>
               html`<rect x=${(i * width) / all.length} width=${Math.max(1, width / all.length - 1)} y=${v ? y(v) : height - 1} height=${v ? height - y(v) : 1} />`,
           )
-        : html`<polyline points=${all.map((v, i) => `${x(i).toFixed(1)},${y(v).toFixed(1)}`).join(' ')} />`
+        : lines.map((points, i) => html`<polyline key=${i} points=${points.join(' ')} />`)
     }</svg>`;
 }
 

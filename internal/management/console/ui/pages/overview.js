@@ -26,7 +26,7 @@ export function render() {
   began.current ||= fresh;
   return html`<div class="page-head"><h1>${t('overview.title')}</h1>${!fresh && html`<${Ranges} range=${range} usual=${usual} />`}</div>
     ${!fresh && html`<${DeadPanel} range=${range} />`}${began.current && html`<${FirstSteps} />`}
-    <${Shown} of=${overview}>${(o) => html`${!fresh && html`<${Charts} of=${o} /><${Top} />`}<${Broker} of=${o} />`}</${Shown}>`;
+    <${Shown} of=${overview}>${(o) => html`${!fresh && html`<${Charts} of=${o} range=${range} /><${Top} />`}<${Broker} of=${o} />`}</${Shown}>`;
 }
 
 // FirstSteps are loaded only where no queue is.
@@ -65,7 +65,7 @@ function Broker({ of: o }) {
     <p class="faint small">${o.product_name} ${o.product_version} · ${t('overview.as_rabbitmq', { version: o.rabbitmq_version })} · ${o.node}</p></section>`;
 }
 
-function Charts({ of: o }) {
+function Charts({ of: o, range }) {
   const rates = sampled(
     o.message_stats,
     [
@@ -76,15 +76,19 @@ function Charts({ of: o }) {
       ['redeliver_details', t('overview.redeliver')],
       ['return_unroutable_details', t('overview.unroutable')],
     ],
-    perSecond,
+    { answer: o, range, pick: perSecond },
   );
-  const depths = sampled(o.queue_totals, [
-    ['messages_ready_details', t('overview.ready')],
-    ['messages_unacknowledged_details', t('overview.unacked')],
-  ]);
+  const depths = sampled(
+    o.queue_totals,
+    [
+      ['messages_ready_details', t('overview.ready')],
+      ['messages_unacknowledged_details', t('overview.unacked')],
+    ],
+    { answer: o, range },
+  );
   return html`<div class="grid">
-    <section class="card">${rates ? html`<${Chart} title=${t('overview.rates')} times=${rates.times} series=${rates.series} value=${rate} height=${140} />` : html`<h2>${t('overview.rates')}</h2><p class="faint">${t('overview.no_rates')}</p>`}</section>
-    <section class="card">${depths ? html`<${Chart} title=${t('overview.depths')} times=${depths.times} series=${depths.series} value=${short} height=${140} />` : html`<h2>${t('overview.depths')}</h2><p class="faint">${t('overview.no_rates')}</p>`}</section></div>`;
+    <section class="card">${rates ? html`<${Chart} title=${t('overview.rates')} ...${rates} value=${rate} height=${140} />` : html`<h2>${t('overview.rates')}</h2><p class="faint">${t('overview.no_rates')}</p>`}</section>
+    <section class="card">${depths ? html`<${Chart} title=${t('overview.depths')} ...${depths} value=${short} height=${140} />` : html`<h2>${t('overview.depths')}</h2><p class="faint">${t('overview.no_rates')}</p>`}</section></div>`;
 }
 
 // Top are the longest queues.

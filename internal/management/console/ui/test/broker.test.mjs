@@ -188,8 +188,13 @@ test('what the broker remembers becomes readings', () => {
     message_stats: { publish_details: details([2000, 30], [1000, 20]) },
   };
   assert.deepEqual(remembered(q, ['messages_ready'], ['publish', 'ack']), [
-    { at: 1000, depth: [5], rates: [0, 0] },
+    { at: 1000, depth: [5], rates: [null, null] },
     { at: 2000, depth: [7], rates: [10, 0] },
+  ]);
+  assert.deepEqual(remembered({ ...q, gaps: [{ from: 1200, to: 1900 }] }, ['messages_ready'], ['publish']), [
+    { at: 1000, depth: [5], rates: [null] },
+    { at: 1201, depth: [null], rates: [null] },
+    { at: 2000, depth: [7], rates: [null] },
   ]);
   assert.deepEqual(remembered({}, ['messages_ready'], []), []);
 });

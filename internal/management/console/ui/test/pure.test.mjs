@@ -5,7 +5,7 @@ import { parse, format } from '../lib/message.js';
 import { named, ranked, wordsOf } from '../lib/find.js';
 import { matchPath } from '../lib/paths.js';
 import { order, matches, csv, between, view } from '../lib/order.js';
-import { asks, perSecond, rangeOf, sampled, together } from '../lib/samples.js';
+import { asks, broken, perSecond, rangeOf, sampled, together } from '../lib/samples.js';
 
 const say = (text, params, lang = 'en') => format(parse(text), params, lang);
 
@@ -113,26 +113,52 @@ test('what the broker remembers becomes lines', () => {
         ['publish_details', 'in'],
         ['ack_details', 'acked'],
       ],
-      perSecond,
+      { pick: perSecond },
     ),
-    { times: [1000, 2000, 3000], series: [{ label: 'in', values: [null, 0, 20] }] },
+    { times: [1000, 2000, 3000], series: [{ label: 'in', values: [null, 0, 20] }], unknown: { since: 0, gaps: [] } },
   );
   assert.deepEqual(sampled(of, [['publish_details', 'in']]).series[0].values, [30, 20, 40]);
-  assert.deepEqual(sampled(of, [['publish_details', 'in']], undefined, 2000), {
-    times: [2000, 3000],
-    series: [{ label: 'in', values: [20, 40] }],
+  const published = [['publish_details', 'in']];
+  const young = { counted_since: new Date(1000).toISOString(), gaps: [{ from: 2000, to: 2900 }] };
+  const drawn = (pick) => sampled(of, published, { answer: young, range: '1m', pick });
+  assert.deepEqual(drawn(), {
+    times: [-57_000, 1000, 2000, 2001, 3000],
+    series: [{ label: 'in', values: [null, 30, 20, null, 40] }],
+    unknown: { since: 1000, gaps: young.gaps },
   });
+  assert.deepEqual(drawn(perSecond).series[0].values, [null, null, 0, null, null]);
+  const old = { counted_since: new Date(-57_000).toISOString() };
+  assert.equal(sampled(of, published, { answer: old, range: '1m' }).times.length, 3);
+  const at = (...times) => times.map((timestamp) => ({ timestamp, sample: 1 }));
+  assert.deepEqual(
+    broken(at(0, 5, 30), 5).map((s) => [s.timestamp, s.sample]),
+    [
+      [0, 1],
+      [5, 1],
+      [25, null],
+      [30, 1],
+    ],
+  );
   assert.equal(sampled(undefined, [['publish_details', 'in']]), null);
   assert.deepEqual(asks('10m', 'lengths'), { lengths_age: 600, lengths_incr: 10 });
   assert.equal(rangeOf({ range: 'toString' }, '1h'), '1h');
   assert.equal(rangeOf({ range: '8h' }, '1h'), '8h');
+  const always = { counted_since: new Date(0).toISOString(), step_seconds: 0.001 };
   const two = [
-    { times: [1, 2], by_step: { rejected: [5, 6] } },
-    { times: [2], by_step: { rejected: [1], expired: [2] } },
+    { ...always, times: [1, 2], by_step: { rejected: [5, 6] } },
+    { ...always, times: [2], by_step: { rejected: [1], expired: [2] } },
   ];
   assert.deepEqual(together(two, ['rejected', 'expired']), {
     times: [1, 2],
     died: { rejected: [5, 7], expired: [0, 2] },
   });
   assert.deepEqual(together([], ['rejected']), { times: [], died: { rejected: [] } });
+  const restarted = {
+    counted_since: new Date(1500).toISOString(),
+    gaps: [{ from: 3000, to: 4500 }],
+    step_seconds: 1,
+    times: [1000, 2000, 3000, 4000, 5000],
+    by_step: { rejected: [0, 1, 2, 0, 3] },
+  };
+  assert.deepEqual(together([restarted], ['rejected']).died.rejected, [null, 1, 2, null, 3]);
 });

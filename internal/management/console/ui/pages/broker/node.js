@@ -8,7 +8,7 @@ import { Icon } from '../../lib/icon.js';
 import { Chart, Bar, Progress } from '../../lib/chart.js';
 import { Ago, When } from '../../lib/time.js';
 import { Ranges } from '../../lib/ranges.js';
-import { asks, perSecond, rangeOf, sampled, values } from '../../lib/samples.js';
+import { asks, perSecond, rangeOf, sampled } from '../../lib/samples.js';
 import { Stat } from './parts.js';
 
 const usual = '10m';
@@ -29,7 +29,7 @@ export function render({ query }) {
       <div class="cards"><${Stat} title=${t('node.uptime')} value=${span(n.uptime)} /><${Stat} title=${t('connections.title')} value=${num(n.sockets_used)} />
         <${Stat} title=${t('node.files')} value=${`${num(n.fd_used)} / ${num(n.fd_total)}`} /><${Stat} title=${t('node.goroutines')} value=${num(n.proc_used)} /><${Stat} title=${t('node.cpus')} value=${num(n.processors)} />
         <${Stat} title=${t('node.sync')} value=${span(n.io_sync_avg_time || 0)} /></div>
-      <${Readings} of=${n} />
+      <${Readings} of=${n} range=${range} />
       <div class="grid wide"><${Memory} of=${n} />
         <section class="card"><h2>${t('node.disk')}</h2><p>${t('node.disk_free', { free: size(n.disk_free), limit: size(n.disk_free_limit) })}</p>
           <${Shown} of=${storage}>${(s) => html`<${Storage} of=${s} />`}</${Shown}></section>
@@ -53,19 +53,19 @@ function Alarms({ of: n }) {
 }
 
 // Readings are charts of what the broker remembers.
-function Readings({ of: n }) {
-  const since = n.mem_used_details?.samples?.findLast((s) => s.sample > 0)?.timestamp; // before, nothing was read
+function Readings({ of: n, range }) {
+  const lines = (key, title, pick) => sampled(n, [[key, title]], { answer: n, range, pick });
   const charts = [
-    [t('node.memory'), size, sampled(n, [['mem_used_details', t('node.used')]], values, since)],
-    [t('node.disk'), size, sampled(n, [['disk_free_details', t('node.free')]], values, since)],
+    [t('node.memory'), size, lines('mem_used_details', t('node.used'))],
+    [t('node.disk'), size, lines('disk_free_details', t('node.free'))],
     [
       t('node.written'),
       (v) => t('connections.rate', { size: size(v) }),
-      sampled(n, [['io_write_bytes_details', t('node.written')]], perSecond, since),
+      lines('io_write_bytes_details', t('node.written'), perSecond),
     ],
-    [t('connections.title'), num, sampled(n, [['sockets_used_details', t('connections.title')]], values, since)],
+    [t('connections.title'), num, lines('sockets_used_details', t('connections.title'))],
   ];
-  return html`<div class="grid wide">${charts.map(([title, value, lines]) => lines && html`<section class="card" key=${title}><${Chart} title=${title} ...${lines} value=${value} /></section>`)}</div>`;
+  return html`<div class="grid wide">${charts.map(([title, value, drawn]) => drawn && html`<section class="card" key=${title}><${Chart} title=${title} ...${drawn} value=${value} /></section>`)}</div>`;
 }
 
 function Memory({ of: n }) {

@@ -4,9 +4,9 @@ import { t, num, per, rate } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
-import { Chart } from '../../lib/chart.js';
+import { Chart, Unknown } from '../../lib/chart.js';
 import { Ranges } from '../../lib/ranges.js';
-import { asks, perSecond, rangeOf, sampled } from '../../lib/samples.js';
+import { asks, perSecond, rangeOf, sampled, unknownOf } from '../../lib/samples.js';
 import { Deaths, reasons } from '../deadletters/deaths-chart.js';
 
 const usual = '1h';
@@ -25,7 +25,7 @@ export function Trends({ vhost, name, query }) {
   );
   return html`<div class="page-head"><h2>${t('queue.trends')}</h2><${Ranges} range=${range} usual=${usual} /></div>
     <section class="card"><h3>${t('queue.died_here')}</h3><${Shown} of=${deaths}>${(d) => html`<${Died} of=${d} />`}</${Shown}></section>
-    <${Shown} of=${counts}>${(q) => html`<${Counts} of=${q} />`}</${Shown}>`;
+    <${Shown} of=${counts}>${(q) => html`<${Counts} of=${q} range=${range} />`}</${Shown}>`;
 }
 
 function Died({ of: d }) {
@@ -33,15 +33,19 @@ function Died({ of: d }) {
   const came =
     d.letters > 0 &&
     html`<${Chart} title=${t('queue.letters_came', { step: per(1000 * d.step_seconds) })} times=${d.times} series=${[{ label: t('queue.letters'), values: d.by_step.letters }]} steps value=${num} height=${130} />`;
-  return html`<p>${t('queue.died_counts', { died, letters: d.letters })}</p>${died > 0 && html`<${Deaths} of=${[d]} height=${130} />`}${came}`;
+  return html`<p>${t('queue.died_counts', { died, letters: d.letters })}</p><${Unknown} of=${unknownOf(d, Date.parse(d.since))} />${died > 0 && html`<${Deaths} of=${[d]} height=${130} />`}${came}`;
 }
 
-function Counts({ of: q }) {
-  const depths = sampled(q, [
-    ['messages_details', t('queue.all_messages')],
-    ['messages_ready_details', t('queues.ready')],
-    ['messages_unacknowledged_details', t('queues.unacked')],
-  ]);
+function Counts({ of: q, range }) {
+  const depths = sampled(
+    q,
+    [
+      ['messages_details', t('queue.all_messages')],
+      ['messages_ready_details', t('queues.ready')],
+      ['messages_unacknowledged_details', t('queues.unacked')],
+    ],
+    { answer: q, range },
+  );
   const rates = sampled(
     q.message_stats,
     [
@@ -50,7 +54,7 @@ function Counts({ of: q }) {
       ['ack_details', t('queues.acked')],
       ['redeliver_details', t('queues.redelivered')],
     ],
-    perSecond,
+    { answer: q, range, pick: perSecond },
   );
   return html`<div class="grid">
     <section class="card">${depths ? html`<${Chart} title=${t('queue.chart_depth')} ...${depths} />` : html`<p class="faint">${t('overview.no_rates')}</p>`}</section>

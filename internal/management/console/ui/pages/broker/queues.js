@@ -9,6 +9,7 @@ import { Table } from '../../lib/table.js';
 import { Empty } from '../../lib/states.js';
 import { Icon } from '../../lib/icon.js';
 import { Sparkline } from '../../lib/chart.js';
+import { broken } from '../../lib/samples.js';
 import { Ago } from '../../lib/time.js';
 import { within, vhost, vhosts, oneVHost } from '../../lib/vhosts.js';
 import { may } from '../../lib/session.js';
@@ -25,7 +26,7 @@ import { purge, remove } from './queue-dialogs.js';
 const few =
   'name,vhost,type,durable,auto_delete,exclusive,arguments,effective_policy_definition,policy,operator_policy,consumers,messages,messages_ready,messages_unacknowledged,messages_delayed,messages_dlx,message_bytes';
 
-const samples = (row) => (row.messages_details?.samples || []).map((s) => s.sample).reverse();
+const samples = (row) => broken([...(row.messages_details?.samples || [])].reverse(), 5000).map((s) => s.sample);
 
 function columnsOf(all) {
   const figure = (key, title, more = {}) => ({ key, title, align: 'end', ...more });

@@ -1,7 +1,7 @@
 // What the broker remembers of the last minute, as readings of a chart. Pure.
 
 // remembered makes readings, the oldest first, of the samples of a queue or an exchange: lengths are taken as they are, counters as what
-// happened between two samples, per second.
+// happened between two samples, per second. What is not known is null: a rate before the first sample, and all in a gap.
 export function remembered(of, lengths, counters) {
   const samples = (details) => [...(details?.samples || [])].reverse();
   const rows = new Map();
@@ -23,5 +23,11 @@ export function remembered(of, lengths, counters) {
           : 0;
     }),
   );
-  return [...rows.values()].sort((a, b) => a.at - b.at);
+  const holes = (of.gaps || []).map((g) => g.from + 1);
+  for (const at of holes) rows.set(at, { at, depth: lengths.map(() => null), rates: counters.map(() => null) });
+  const all = [...rows.values()].sort((a, b) => a.at - b.at);
+  all.forEach((r, i) => {
+    if (i === 0 || holes.includes(all[i - 1].at)) r.rates = counters.map(() => null);
+  });
+  return all;
 }

@@ -7,8 +7,9 @@ import { href, to } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
 import { Ago } from '../../lib/time.js';
-import { Bar } from '../../lib/chart.js';
+import { Bar, Unknown } from '../../lib/chart.js';
 import { Icon } from '../../lib/icon.js';
+import { unknownOf } from '../../lib/samples.js';
 import { vhost } from '../../lib/vhosts.js';
 import { Deaths, reasons } from './deaths-chart.js';
 
@@ -23,6 +24,7 @@ export function DeadPanel({ range }) {
   const all = (got.data || []).filter((s) => !vhost.value || s.vhost === vhost.value);
   return html`<section class="card dead" aria-labelledby="dead"><header><h2 id="dead">${t('overview.dead')}</h2><span class="grow"></span><a class="button" href=${href('/letters')}>${t('overview.look')} <${Icon} name="right" /></a></header>
     <${Shown} of=${got}>${() => html`<div class="lead"><${Figures} of=${all} range=${range} /><${Recent} of=${all.map((s) => s.recent)} range=${range} /></div>
+      ${all.length > 0 && html`<${Unknown} of=${unknownOf(all[0].recent, Date.parse(all[0].recent.since))} />`}
       <${Troubles} of=${all} range=${range} />
       <div class="thirds"><${Failures} of=${all} /><${Sources} of=${all} range=${range} /><${Targets} of=${all} /></div>`}</${Shown}></section>`;
 }

@@ -46,7 +46,8 @@ for (const language of ['en', 'zh-CN']) {
       const name = `shop.${language}`;
       await c.open('/queues/new');
       await c.field('queues.name').fill(name);
-      await c.page.getByRole('radio', { name: c.say('create.letters_own') }).check();
+      const creates = c.page.getByRole('list', { name: c.say('create.creates'), exact: true });
+      await creates.getByText(c.say('create.creates_dlq', { name: `${name}.dlq`, key: name })).waitFor();
       await c.button('create.do').click();
       await c.page.getByRole('heading', { level: 1, name }).waitFor();
 

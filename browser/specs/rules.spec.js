@@ -181,6 +181,8 @@ for (const language of ['en', 'zh-CN']) {
       const name = c.field('queues.name');
       const make = c.button('create.do');
       const more = c.field('setting.arguments');
+      assert.ok(await c.page.getByRole('radio', { name: c.say('create.letters_own') }).isChecked());
+      await c.page.getByRole('radio', { name: c.say('create.letters_none'), exact: true }).check();
       await c.field('setting.max-length').fill('70');
       await name.fill('amq.mine');
       await c.page.locator('.field.wrong').filter({ has: name }).getByText(c.say('name.amq')).waitFor();

@@ -29,15 +29,17 @@ export function Empty({ title, text, code, cli, docs, children }) {
   </section>`;
 }
 
-// Command is a command for the shells of Linux and Windows; where both are typed the same, it is there once.
+// Command is a command, or several one after the other, for the shells of Linux and Windows; where both are typed the same, it is there
+// once.
 export function Command({ words, label }) {
-  const lines = typed(words);
-  return lines.linux === lines.windows
-    ? html`<${Code} text=${lines.linux} label=${label} />`
-    : html`<${Codes} of=${lines} label=${label} />`;
+  const all = (Array.isArray(words[0]) ? words : [words]).map(typed);
+  const [linux, windows] = ['linux', 'windows'].map((shell) => all.map((lines) => lines[shell]).join('\n'));
+  return linux === windows
+    ? html`<${Code} text=${linux} label=${label} />`
+    : html`<${Codes} of=${{ linux, windows }} label=${label} />`;
 }
 
-// Commands is what a dialog does, as commands to copy: {ctl, curl}, either alone if there is no other. of is what they are about,
+// Commands is what a dialog does, as commands to copy: {ctl, curl}, each one or several, or nothing. of is what they are about,
 // where there are several of them.
 export function Commands({ commands, of = '' }) {
   return html`<details class="more"><summary>${t('frame.as_command')}${of && html` · ${of}`}</summary>

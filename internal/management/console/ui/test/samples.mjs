@@ -48,10 +48,11 @@ export function cases(at) {
   return {
     queueCommand: [exported.queueCommand],
     firstSteps: Object.values(exported.firstSteps).flat(),
-    declareCommand: [
-      exported.declareCommand(at, q),
-      exported.declareCommand(at, { ...q, name: 'plain', arguments: {} }),
-    ],
+    declareCommands: [
+      exported.declareCommands(at, { ...q, auto_delete: true }, false),
+      exported.declareCommands(at, { ...q, name: 'plain', arguments: {} }, false),
+      exported.declareCommands(at, { ...q, name: 'own', arguments: { 'x-dead-letter-exchange': 'own.dlx' } }, true),
+    ].flatMap(({ ctl, curl }) => [...ctl, ...curl]),
     deadLetterCommand: [exported.deadLetterCommand],
     lintCommand: [exported.lintCommand],
     lostLettersCommand: [exported.lostLettersCommand],

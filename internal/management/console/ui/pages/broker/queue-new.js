@@ -14,9 +14,10 @@ import { fieldsOf } from '../../lib/known.js';
 import { argumentsOf, inequivalent } from './settings.js';
 import { nameTrouble } from './queue-name.js';
 import { declareCode } from '../code/clients.js';
-import { declareCommand } from '../code/commands.js';
+import { declareCommands } from '../code/commands.js';
+import { Icon } from '../../lib/icon.js';
+import { Commands } from '../../lib/states.js';
 import { here } from '../../lib/here.js';
-import { typed } from '../../lib/commands.js';
 
 // placed are the settings that have a place of their own in the form. Those of dead letters and retries have one by their
 // names, and the others come last.
@@ -29,12 +30,13 @@ const begin = (query) => ({
   durable: true,
   auto_delete: false,
   type: 'classic',
-  letters: 'none',
+  letters: '', // not chosen
   settings: {}, // by name
   more: '',
 });
 
-const codesOf = (q) => ({ ...declareCode(q), curl: typed(declareCommand(here(), q)).linux });
+// usualLetters is where dead letters of a queue go unless something is chosen: into a queue of their own. A dead-letter queue has none.
+const usualLetters = (name) => (/(^|[._-])(dlq|dead|dead[._-]?letters?|retry)$/i.test(name) ? 'none' : 'own');
 
 export function render({ query }) {
   const [vhost, setVHost] = useState(query.vhost || oneVHost.value);
@@ -55,8 +57,10 @@ export function render({ query }) {
   const there = useThere(vhost, f.name);
   const more = parseObject(f.more);
   const isSet = (name) => (f.settings[name] ?? null) !== null;
-  const own = f.letters === 'own';
-  const exchange = { none: null, own: `${f.name}.dlx`, exchange: f.settings[dlx] || '', queue: '' }[f.letters];
+  const letters = f.letters || usualLetters(f.name);
+  const own = letters === 'own';
+  const name = f.name || 'orders'; // of the examples
+  const exchange = { none: null, own: `${name}.dlx`, exchange: f.settings[dlx] || '', queue: '' }[letters];
   const asked = {
     vhost,
     name: f.name,
@@ -64,19 +68,19 @@ export function render({ query }) {
     auto_delete: f.auto_delete,
     arguments: argumentsOf({
       type: f.type,
-      settings: { ...f.settings, [dlx]: exchange, [dlk]: own ? f.name : f.settings[dlk] },
+      settings: { ...f.settings, [dlx]: exchange, [dlk]: own ? name : f.settings[dlk] },
       more: more.value || {},
     }),
   };
   const trouble = nameTrouble(f.name, options.data?.['strict-names']);
-  const missing = f.letters === 'exchange' && exchanges.data && !exchanges.data.some((e) => e.name === exchange);
+  const missing = letters === 'exchange' && exchanges.data && !exchanges.data.some((e) => e.name === exchange);
   const clash = there ? inequivalent(there, asked) : [];
   const ready =
     !trouble &&
     !more.error &&
     clash.length === 0 &&
-    !(f.letters === 'exchange' && !exchange) &&
-    !(f.letters === 'queue' && !f.settings[dlk]);
+    !(letters === 'exchange' && !exchange) &&
+    !(letters === 'queue' && !f.settings[dlk]);
   const submit = async (e) => {
     e.preventDefault();
     if (!ready) return;
@@ -112,24 +116,27 @@ export function render({ query }) {
           ${clash.length > 0 && html`<ul>${clash.map((c) => html`<li key=${c.name}>${t('create.differs', { name: c.name, has: written(c.has), asked: written(c.asked) })}</li>`)}</ul>`}`
         }
         <h2>${t('create.letters')}</h2>
-        <${Radios} label=${t('create.where')} value=${f.letters} onInput=${put('letters')} options=${[
+        <${Radios} label=${t('create.where')} value=${letters} onInput=${put('letters')} options=${[
           ['none', t('create.letters_none'), t('create.letters_none_hint')],
-          [
-            'own',
-            t('create.letters_own'),
-            t('create.letters_own_hint', { dlx: `${f.name || '…'}.dlx`, dlq: `${f.name || '…'}.dlq` }),
-          ],
+          ['own', t('create.letters_own'), t('create.letters_own_hint')],
           ['exchange', t('create.letters_exchange')],
           ['queue', t('create.letters_queue'), t('create.letters_queue_hint')],
         ]} />
         ${
-          f.letters === 'exchange' &&
+          own &&
+          html`<ul class="creates" aria-label=${t('create.creates')}>
+          <li><${Icon} name="queues" /> ${t('create.creates_queue', { name })}</li>
+          <li><${Icon} name="exchanges" /> ${t('create.creates_exchange', { name: `${name}.dlx` })}</li>
+          <li><${Icon} name="letters" /> ${t('create.creates_dlq', { name: `${name}.dlq`, key: name })}</li></ul>`
+        }
+        ${
+          letters === 'exchange' &&
           html`<div class="form">
           ${fieldOf(dlx, { required: true, exchanges: (exchanges.data || []).filter((e) => e.name && !e.internal).map((e) => e.name), hint: missing && exchange ? t('create.no_exchange') : undefined })}
           ${fieldOf(dlk, { hint: t('create.dlk_hint') })}</div>`
         }
-        ${f.letters === 'queue' && fieldOf(dlk, { label: t('create.to_queue'), required: true })}
-        ${f.letters !== 'none' && fieldOf('dead-letter-strategy')}
+        ${letters === 'queue' && fieldOf(dlk, { label: t('create.to_queue'), required: true })}
+        ${letters !== 'none' && fieldOf('dead-letter-strategy')}
         <h2>${t('create.limits')}</h2>
         <div class="form">
           ${fieldOf('message-ttl', { hint: isSet('message-ttl') && exchange === null ? t('create.ttl_lost') : undefined })}
@@ -151,7 +158,8 @@ export function render({ query }) {
       </div>
       <aside class="card" aria-label=${t('create.result')}>
         <h2>${t('create.arguments')}</h2><${Code} text=${JSON.stringify(asked.arguments, null, 2)} label=${t('create.arguments')} />
-        <h2>${t('create.code')}</h2><${Codes} of=${codesOf({ ...asked, name: f.name || 'orders' })} label=${t('create.code')} />
+        <h2>${t('create.code')}</h2><${Codes} of=${declareCode({ ...asked, name })} label=${t('create.code')} />
+        <${Commands} commands=${declareCommands(here(), { ...asked, name }, own)} />
         <p class="hint">${t('create.policy_hint')} <a href=${href('/policies/edit', { vhost })}>${t('create.policy')}</a></p>
       </aside>
     </form>`;

@@ -7,7 +7,11 @@ export const lintCommand = ctl('lint');
 export const lostLettersCommand = ctl('list_lost_letters');
 export const scheduledCommand = ctl('scheduled count');
 export const redriveCommand = ctl('dlq redrive', ['orders.dlq'], ['--dry-run']);
-export const queueCommand = ctl('declare_queue', ['orders']);
+export const queueCommand = ctl(
+  'declare_queue',
+  ['orders'],
+  ['--arguments', '{"x-dead-letter-exchange":"","x-dead-letter-routing-key":"orders.dlq"}'],
+);
 export const deadLetterCommand = ctl(
   'set_policy',
   ['dlx', '^orders$', '{"dead-letter-exchange":"dlx"}'],
@@ -16,14 +20,7 @@ export const deadLetterCommand = ctl(
 
 // firstSteps show what the broker is for: a queue with a dead-letter queue, a message that expires, its redrive.
 export const firstSteps = {
-  create: [
-    ctl('declare_queue', ['orders.dlq']),
-    ctl(
-      'declare_queue',
-      ['orders'],
-      ['--arguments', '{"x-dead-letter-exchange":"","x-dead-letter-routing-key":"orders.dlq"}'],
-    ),
-  ],
+  create: [ctl('declare_queue', ['orders.dlq']), queueCommand],
   publish: [ctl('publish_message', ['orders', '{"order":4711}'], ['--properties', '{"expiration":"1000"}'])],
   redrive: [ctl('dlq redrive', ['orders.dlq'])],
 };
@@ -73,8 +70,29 @@ function toOf({ to, queue, exchange, routing_key: key }) {
   return to === 'elsewhere' ? `exchange:${exchange}${key === undefined ? '' : `/${key}`}` : to;
 }
 
-// declareCommand declares a queue {vhost, name, durable, auto_delete, arguments}.
-export function declareCommand(at, q) {
-  const body = { durable: q.durable, auto_delete: q.auto_delete, arguments: q.arguments || {} };
-  return curl(at, 'PUT', `queues/${encodeURIComponent(q.vhost)}/${encodeURIComponent(q.name)}`, body);
+// declareCommands declare a queue {vhost, name, durable, auto_delete, arguments}, with own its dead-letter exchange and queue
+// before: {ctl, curl}. bartleby ctl declares durable ones only.
+export function declareCommands(at, q, own) {
+  const [vhost, name, dlx, dlq] = [q.vhost, q.name, `${q.name}.dlx`, `${q.name}.dlq`];
+  const to = (...parts) => parts.map(encodeURIComponent).join('/');
+  const put = (path, body) => curl(at, 'PUT', path, body);
+  const args = Object.keys(q.arguments || {}).length ? ['--arguments', JSON.stringify(q.arguments)] : [];
+  const queue = { durable: q.durable, auto_delete: q.auto_delete, arguments: q.arguments || {} };
+  const before = own && {
+    ctl: [
+      ctl('declare_exchange', [dlx], inVHost(vhost)),
+      ctl('declare_queue', [dlq], inVHost(vhost)),
+      ctl('declare_binding', [dlx, dlq], [...inVHost(vhost), '--routing-key', name]),
+    ],
+    curl: [
+      put(`exchanges/${to(vhost, dlx)}`, { type: 'direct', durable: true }),
+      put(`queues/${to(vhost, dlq)}`, { durable: true }),
+      curl(at, 'POST', `bindings/${to(vhost)}/e/${to(dlx)}/q/${to(dlq)}`, { routing_key: name, arguments: {} }),
+    ],
+  };
+  const options = [...inVHost(vhost), ...(q.auto_delete ? ['--auto-delete'] : []), ...args];
+  return {
+    ctl: q.durable && [...(before ? before.ctl : []), ctl('declare_queue', [name], options)],
+    curl: [...(before ? before.curl : []), put(`queues/${to(vhost, name)}`, queue)],
+  };
 }

@@ -81,6 +81,30 @@ for (const language of ['en', 'zh-CN']) {
   });
 }
 
+world.test('a few messages within an hour are shown on the scale of an hour, with their keys', async (c) => {
+  const channel = await c.broker.channel();
+  await channel.assertExchange('soon', 'x-delayed-message', {
+    durable: true,
+    arguments: { 'x-delayed-type': 'direct' },
+  });
+  await publish(
+    channel,
+    'soon',
+    'k',
+    ['a', 'b'].map((id) => ({
+      body: id,
+      messageId: `soon-${id}`,
+      headers: { 'x-delay': untilNoon() + 5 * minute, 'x-schedule-key': `order/${id}` },
+    })),
+  );
+  await c.open('/schedule?exchange=soon');
+  await c.page.locator('.heat.hour').waitFor();
+  await c.text('schedule.sum', { n: 2 }).waitFor();
+  await c.page.getByRole('cell', { name: 'order/a', exact: true }).waitFor();
+  await c.button('schedule.view_month').click();
+  await c.page.locator('.heat.month').waitFor();
+});
+
 world.test('a calendar of more than 5,000 messages has the right numbers, and its lists go on', async (c) => {
   await c.open(`/schedule?exchange=crowd&at=${tenth}`);
   const cell = (text) => c.page.locator('.heat .cell').filter({ hasText: text });

@@ -1,7 +1,10 @@
 // The messages of a queue, looked at without a change; what died elsewhere can be sent back from here.
 import { html, useState } from '../../lib/html.js';
 import { t, size, word } from '../../lib/i18n.js';
-import { go, setQuery, route } from '../../lib/router.js';
+import { api, path } from '../../lib/api.js';
+import { go, href, setQuery, route, to } from '../../lib/router.js';
+import { rightsIn } from '../../lib/rights.js';
+import { Action } from '../../lib/action.js';
 import { Table } from '../../lib/table.js';
 import { Empty } from '../../lib/states.js';
 import { Ago } from '../../lib/time.js';
@@ -53,7 +56,19 @@ const columns = (messages) => [
   { key: 'size', title: t('queues.bytes'), sort: false, align: 'end', render: (m) => size(m.size) },
 ];
 
-export function Messages({ vhost, name, count }) {
+// Waiting is what to do about messages that wait for their retry: all are retried now, or some on their own tab.
+function Waiting({ vhost, name, n, done }) {
+  const retry = () =>
+    attempt(
+      () => api.post(path`x/waiting/${vhost}/${name}/retry`, { all: true }),
+      (a) => t('waiting.retried', { n: a.count }),
+    ).then(done);
+  return html`<p class="banner" role="status"><${Icon} name="expired" /> ${t('waiting.n_wait', { n })}
+    <${Action} className="small" lacks=${rightsIn(vhost).queue('read', name)} onClick=${retry}>${t('waiting.retry_all')}</${Action}>
+    <a href=${href(to`/queues/${vhost}/${name}`, { tab: 'waiting' })}>${t('waiting.title')}</a></p>`;
+}
+
+export function Messages({ vhost, name, count, waiting }) {
   const { filter = '', order = 'oldest' } = route.value.query;
   const selection = useState(new Set());
   const letters = useLetters(base(vhost, name), { filter, order }, { hold: selection[0].size > 0 });
@@ -79,7 +94,8 @@ export function Messages({ vhost, name, count }) {
     error: letters.error?.status === 400 ? null : letters.error,
     refresh: letters.refresh,
   };
-  return html`<${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} known=${{}} error="" />
+  return html`${waiting > 0 && html`<${Waiting} vhost=${vhost} name=${name} n=${waiting} done=${letters.refresh} />`}
+    <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} known=${{}} error="" />
     <div class="buttons"><${Select} label=${t('message.order')} value=${order} onInput=${(v) => setQuery({ order: v === 'oldest' ? '' : v })} options=${[
       ['oldest', t('message.oldest')],
       ['newest', t('message.newest')],

@@ -57,7 +57,7 @@ export function render({ params: { vhost, name }, query }) {
       ]} />
       ${tab === 'summary' && html`<${Summary} vhost=${vhost} name=${name} queue=${d} at=${got.at} />`}
       ${tab === 'trends' && html`<${Trends} vhost=${vhost} name=${name} query=${query} />`}
-      ${tab === 'messages' && html`<${Messages} vhost=${vhost} name=${name} count=${d.messages} />`}
+      ${tab === 'messages' && html`<${Messages} vhost=${vhost} name=${name} count=${d.messages} waiting=${d.messages_delayed || 0} />`}
       ${tab === 'consumers' && html`<${Consumers} queue=${d} />`}
       ${tab === 'bindings' && html`<${Bindings} vhost=${vhost} name=${name} />`}
       ${tab === 'waiting' && html`<${WaitingList} vhost=${vhost} name=${name} />`}

@@ -10,9 +10,9 @@ const portion = 500;
 const atOnce = 8;
 const roundsMax = 20;
 
-// countDue counts what is due in the cells of a calendar, at paths of the API: {due, exchanges, overdue, messages}.
+// countDue counts what is due in the cells of a calendar, at paths of the API: {due, exchanges, overdue, messages, after}.
 export async function countDue(paths, cells, abort) {
-  const all = { due: new Map(), exchanges: new Map(), overdue: 0, messages: 0 };
+  const all = { due: new Map(), exchanges: new Map(), overdue: 0, messages: 0, after: 0 };
   const add = (to, key, x) => to.set(key, { ...x, messages: x.messages + (to.get(key)?.messages || 0) });
   for (const at of paths) {
     let after = '';
@@ -22,6 +22,7 @@ export async function countDue(paths, cells, abort) {
       got.exchanges.forEach((x) => add(all.exchanges, `${x.vhost}\u0000${x.exchange}`, x));
       all.overdue += got.overdue;
       all.messages += got.messages;
+      all.after += got.after;
       after = got.next;
     } while (after);
   }

@@ -5,7 +5,7 @@ import { api, path } from '../../lib/api.js';
 import { go, href, route, setQuery, to } from '../../lib/router.js';
 import { now, useData } from '../../lib/live.js';
 import { Table } from '../../lib/table.js';
-import { Empty, Shown } from '../../lib/states.js';
+import { Empty, Failure, Loading, Shown } from '../../lib/states.js';
 import { When } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
 import { Action } from '../../lib/action.js';
@@ -20,8 +20,6 @@ import { scheduledCommand } from '../code/commands.js';
 
 export function render() {
   const q = route.value.query;
-  const view = ['month', 'day', 'hour'].includes(q.view) ? q.view : 'month';
-  const at = Number(q.at) || Date.now();
   const schedules = useData((abort) => api.get('x/scheduled', {}, { signal: abort }), [], {
     on: ['overview'],
     every: 5000,
@@ -31,7 +29,32 @@ export function render() {
     <${Shown} of=${schedules}>${() =>
       all.length === 0
         ? html`<${Empty} title=${t('schedule.empty')} text=${t('schedule.empty_text')} code=${delayedCode} cli=${scheduledCommand} docs="scheduled-messages.md" />`
-        : html`<${Exchanges} all=${all} chosen=${q.exchange || ''} /><${Waiting} all=${all.filter((s) => !q.exchange || s.exchange === q.exchange)} chosen=${q.exchange || ''} view=${view} at=${at} slot=${Number(q.slot) || 0} filter=${q.filter || ''} />`}</${Shown}>`;
+        : html`<${Exchanges} all=${all} chosen=${q.exchange || ''} /><${Scaled} all=${all.filter((s) => !q.exchange || s.exchange === q.exchange)} query=${q} />`}</${Shown}>`;
+}
+
+const views = ['month', 'day', 'hour'];
+
+// Scaled shows what waits on the scale that was chosen, or else on the smallest that has all of it.
+function Scaled({ all, query: q }) {
+  const chosen = views.includes(q.view) ? q.view : '';
+  const next = Math.min(...all.map((s) => s.next_due_ms ?? Infinity));
+  const first = Number.isFinite(next) ? next : Date.now();
+  const paths = pathsOf(all, q.exchange || '');
+  const wanted = !chosen && !q.at;
+  const got = useData((abort) => fitting(paths, first, abort), [paths, wanted], { every: 0, enabled: wanted });
+  const view = chosen || (wanted ? got.data : 'month');
+  if (!view) return got.error ? html`<${Failure} error=${got.error} retry=${got.refresh} />` : html`<${Loading} />`;
+  const at = Number(q.at) || (wanted && view !== 'month' ? first : Date.now());
+  return html`<${Waiting} all=${all} chosen=${q.exchange || ''} view=${view} at=${at} slot=${Number(q.slot) || 0} filter=${q.filter || ''} />`;
+}
+
+// fitting is the smallest view that has all that is due from a time on.
+async function fitting(paths, first, abort) {
+  for (const view of ['hour', 'day']) {
+    const { after } = await countDue(paths, grid(view, first), abort);
+    if (after === 0) return view;
+  }
+  return 'month';
 }
 
 function Exchanges({ all, chosen }) {
@@ -80,8 +103,8 @@ function Waiting({ all, chosen, view, at, slot, filter }) {
   return html`${counted?.overdue > 0 && html`<p class="banner bad" role="status"><${Icon} name="warning" /> ${t('schedule.overdue', { n: counted.overdue })}</p>`}
     <section class="card" aria-labelledby="calendar"><header><h2 id="calendar" aria-live="polite">${view === 'month' ? month(at) : view === 'day' ? day(at) : `${day(at)} ${clock(from)} – ${clock(until)}`}</h2>
       ${counted && html`<span class="faint">${t('schedule.sum', { n: counted.messages })}</span>`}<span class="grow"></span>
-      <span class="buttons"><button type="button" onClick=${() => setQuery({ at: step(view, at, -1), slot: '' })} aria-label=${t('schedule.earlier')}><${Icon} name="left" /></button><button type="button" onClick=${() => setQuery({ at: '', slot: '' })}>${t('schedule.today')}</button><button type="button" onClick=${() => setQuery({ at: step(view, at, 1), slot: '' })} aria-label=${t('schedule.later')}><${Icon} name="right" /></button>
-      ${['month', 'day', 'hour'].map((v) => html`<button type="button" class="small" aria-pressed=${v === view} onClick=${() => setQuery({ view: v === 'month' ? '' : v, slot: '' }, { push: true })}>${t(`schedule.view_${v}`)}</button>`)}</span></header>
+      <span class="buttons"><button type="button" onClick=${() => setQuery({ view, at: step(view, at, -1), slot: '' })} aria-label=${t('schedule.earlier')}><${Icon} name="left" /></button><button type="button" onClick=${() => setQuery({ view, at: '', slot: '' })}>${t('schedule.today')}</button><button type="button" onClick=${() => setQuery({ view, at: step(view, at, 1), slot: '' })} aria-label=${t('schedule.later')}><${Icon} name="right" /></button>
+      ${views.map((v) => html`<button type="button" class="small" aria-pressed=${v === view} onClick=${() => setQuery({ view: v, slot: '' }, { push: true })}>${t(`schedule.view_${v}`)}</button>`)}</span></header>
       ${got.error && html`<p class="banner bad" role="alert">${faultOf(got.error)}</p>`}
       <${Heat} view=${view} cells=${cells} counts=${count(cells, counted?.due || [])} slot=${part ? slot : 0} /></section>
     <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} error=${wrong} example=${t('schedule.filter_example')} />
@@ -158,7 +181,7 @@ function List({ list, selection, done, filter }) {
       render: (x) => html`<span class="mono break">${x.message_id || ''}</span>`,
     },
     { key: 'id', title: t('letters.id'), sort: false, off: true },
-    { key: 'key', title: t('scheduled.key'), sort: false, off: true, value: scheduleKey },
+    { key: 'key', title: t('scheduled.key'), sort: false, off: !list.rows.some(scheduleKey), value: scheduleKey },
     { key: 'payload_bytes', title: t('letters.size'), sort: false, align: 'end', render: (x) => size(x.payload_bytes) },
     { key: 'origin', title: t('schedule.origin'), sort: false, off: true, value: originOf },
     {

@@ -49,7 +49,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return rabbitServer(args[1:], stdout, stderr)
 	}
 	if len(args) < 2 {
-		fmt.Fprint(stderr, usage)
+		fmt.Fprintf(stderr, "bartleby: no command; 'bartleby serve' starts the broker\n\n%s", usage)
 		return exitUsage
 	}
 	switch args[1] {
@@ -84,6 +84,17 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, usage)
 		return 0
 	}
-	fmt.Fprintf(stderr, "bartleby: unknown command %q\n\n%s", args[1], usage)
+	return unknown(args[1:], stderr)
+}
+
+// unknown refuses words that are no command.
+func unknown(words []string, stderr io.Writer) int {
+	fmt.Fprintf(stderr, "bartleby: unknown command %q\n", words[0])
+	if strings.HasPrefix(words[0], "-") {
+		fmt.Fprintln(stderr, "Options come after a command, as in 'bartleby serve --data DIR'.")
+	} else if meant := cli.Meant(words); meant != "" {
+		fmt.Fprintf(stderr, "Commands for a running broker begin with 'bartleby ctl'. Did you mean 'bartleby ctl %s'?\n", meant)
+	}
+	fmt.Fprintln(stderr, "'bartleby help' lists the commands.")
 	return exitUsage
 }

@@ -16,29 +16,30 @@ import (
 type group struct {
 	title    string
 	commands []command.Command
+	own      bool // none of them is RabbitMQ's
 }
 
 // groups lists what can be done. Source: RabbitMQ rabbitmqctl(8), rabbitmq-diagnostics(8), rabbitmq-plugins(8),
 // rabbitmq-queues(8), rabbitmq-upgrade(8).
 func groups() []group {
 	return []group{
-		{"Users", resources.Users()},
-		{"Permissions", resources.Permissions()},
-		{"Virtual hosts", resources.VirtualHosts()},
-		{"Policies", policies.Commands()},
-		{"Queues, exchanges, bindings", resources.Queues()},
-		{"Connections", resources.Connections()},
-		{"Definitions", resources.Definitions()},
-		{"Dead letters", deadletter.LostLetters()},
-		{"Scheduled messages", schedule.Commands()},
-		{"Dead-letter queues", deadletter.Commands()},
-		{"Node", slices.Concat(node.Commands(), ownCommands())},
-		{"Compatibility with RabbitMQ clusters", node.Clusters()},
-		{"Checks", node.Checks()},
-		{"Diagnostics", node.Diagnostics()},
-		{"Plugins", node.Plugins()},
-		{"Quorum queues", resources.QuorumQueues()},
-		{"Upgrades", node.Upgrades()},
+		{title: "Users", commands: resources.Users()},
+		{title: "Permissions", commands: resources.Permissions()},
+		{title: "Virtual hosts", commands: resources.VirtualHosts()},
+		{title: "Policies", commands: policies.Commands()},
+		{title: "Queues, exchanges, bindings", commands: resources.Queues()},
+		{title: "Connections", commands: resources.Connections()},
+		{title: "Definitions", commands: resources.Definitions()},
+		{title: "Dead letters", commands: deadletter.LostLetters(), own: true},
+		{title: "Scheduled messages", commands: schedule.Commands(), own: true},
+		{title: "Dead-letter queues", commands: deadletter.Commands(), own: true},
+		{title: "Node", commands: slices.Concat(node.Commands(), ownCommands())},
+		{title: "Compatibility with RabbitMQ clusters", commands: node.Clusters()},
+		{title: "Checks", commands: node.Checks()},
+		{title: "Diagnostics", commands: node.Diagnostics()},
+		{title: "Plugins", commands: node.Plugins()},
+		{title: "Quorum queues", commands: resources.QuorumQueues()},
+		{title: "Upgrades", commands: node.Upgrades()},
 	}
 }
 
@@ -55,7 +56,10 @@ func ownCommands() []command.Command {
 func commands() []command.Command {
 	var all []command.Command
 	for _, g := range groups() {
-		all = append(all, g.commands...)
+		for _, cmd := range g.commands {
+			cmd.Own = cmd.Own || g.own
+			all = append(all, cmd)
+		}
 	}
 	return all
 }

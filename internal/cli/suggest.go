@@ -76,3 +76,19 @@ func meant(c *command.Call, name string) string {
 		return "\nDid you mean one of these?\n   " + strings.Join(names, "\n   ")
 	}
 }
+
+// Meant returns the command of "bartleby ctl" that words are, or the one that they probably mean; "" if there is none,
+// or more than one.
+func Meant(words []string) string {
+	c := &command.Call{Tool: command.EveryTool}
+	if _, rest, ok := findTyped(c, words); ok {
+		return strings.Join(words[:len(words)-len(rest)], " ")
+	}
+	if about(c, words[0]) != "" {
+		return words[0]
+	}
+	if names := similar(c, strings.ReplaceAll(words[0], "-", "_")); len(names) == 1 {
+		return names[0]
+	}
+	return ""
+}

@@ -38,6 +38,54 @@ func TestNoBroker(t *testing.T) {
 	}
 }
 
+func TestWrongAddressesAndUsers(t *testing.T) {
+	// If this fails, a user who gives a wrong address, port or password is not told which of them is wrong.
+	t.Parallel()
+	// answering is the address of a listener that sends this to each client that speaks; httptest would close idle
+	// connections of other tests.
+	answering := func(answer string) string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		go func() {
+			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+				c.Read(make([]byte, 4096))
+				io.WriteString(c, answer)
+				c.(*net.TCPConn).CloseWrite()
+				io.Copy(io.Discard, c)
+				c.Close()
+			}
+		}()
+		return l.Addr().String()
+	}
+	const body = `{"error":"not_authorized","reason":"Not_Authorized"}`
+	refusing := answering("HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\nContent-Length: 52\r\n\r\n" + body)
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	for _, x := range []struct {
+		node, says string
+		code       int
+	}{
+		{closed.Addr().String(), "Nothing listens at this address. Is the broker running, and is this the port of its management", 69},
+		{"http://nowhere.invalid:1", "This host name is not known. Is it spelt correctly?", 69},
+		{answering("AMQP\x00\x00\x09\x01"), "This is an AMQP port.", 69},
+		{"https://" + refusing, "This port has no TLS: write http:// instead of https://", 69},
+		{refusing, "The user does not exist, or the password is wrong.", 69},
+		{"one:two:three", "'one:two:three' is not a broker address, such as http://127.0.0.1:15672", 64},
+	} {
+		code, _, errs := outcome(nil, "rabbitmqctl", "--node", x.node,
+			"--username", "u", "--password", "p", "list_users")
+		if code != x.code || !strings.Contains(errs, x.says) {
+			t.Errorf("%s: exit %d, %s", x.node, code, errs)
+		}
+	}
+}
+
 func TestAddressBesideTheSecret(t *testing.T) {
 	// If this fails, --data is not enough to find a broker whose management API is elsewhere, or below a path; or an
 	// address that was named does not count more.

@@ -16,6 +16,7 @@ type Command struct {
 	Options     string // the options of its own, with blanks between
 	Patience    time.Duration
 	Offline     bool // it asks no broker
+	Own         bool // RabbitMQ has no such command: its tables show no Erlang terms
 	Run         func(*Call) error
 	FewHint     func(*Call) string // what to add when there are not enough arguments, or nil
 	ManyHint    func(*Call) string // and when there are too many

@@ -141,7 +141,7 @@ func locate(given string) (base, node string, err error) {
 	case strings.Contains(given, "://"):
 		u, err := url.Parse(given)
 		if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-			return "", "", fmt.Errorf("'%s' is not a broker address, such as %s", given, defaultBase)
+			return "", "", notAnAddress(given)
 		}
 		if ip := net.ParseIP(u.Hostname()); u.Hostname() == "" || ip != nil && ip.IsUnspecified() {
 			u.Host = net.JoinHostPort("127.0.0.1", u.Port()) // where a broker listens may be said so, too
@@ -155,6 +155,9 @@ func locate(given string) (base, node string, err error) {
 		return "http://" + net.JoinHostPort(host, defaultPort), given, nil
 	}
 	if _, _, err := net.SplitHostPort(given); err != nil {
+		if net.ParseIP(given) == nil && strings.Contains(given, ":") {
+			return "", "", notAnAddress(given)
+		}
 		given = net.JoinHostPort(given, defaultPort)
 	}
 	return locate("http://" + given)
@@ -221,4 +224,8 @@ func (c *Call) identity() string {
 		return "the secret of the local data directory, which belongs to another broker, and user 'guest'"
 	}
 	return "the secret of the data directory, which belongs to another broker"
+}
+
+func notAnAddress(given string) error {
+	return fmt.Errorf("'%s' is not a broker address, such as %s", given, defaultBase)
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
 )
@@ -100,7 +101,7 @@ func (c *Call) explain(err error) error {
 			return Failf(ExitUnavailable, "the certificate of %s is not trusted: %v\n\nGive the CA certificate with --cacert FILE or "+
 				"the environment variable BARTLEBY_CACERT; -k trusts any certificate, for tests only", at, unreachable.Err)
 		}
-		return c.unavailable(fmt.Sprintf("attempted to contact %s: %v", at, unreachable.Err))
+		return c.unavailable(fmt.Sprintf("attempted to contact %s: %v", at, unreachable.Err), remedy(unreachable.Err))
 	}
 	return err
 }
@@ -118,7 +119,7 @@ func (c *Call) explainRefusal(e *api.Error) error {
 	}
 	switch {
 	case e.Status == http.StatusUnauthorized:
-		return Failf(ExitUnavailable, "the broker at %s refused %s: %s%s", c.Client.Base, c.identity(), reason, c.identityHint())
+		return Failf(ExitUnavailable, "the broker at %s refused %s: %s%s", c.Client.Base, c.identity(), reason, c.identityHint(reason))
 	case e.Status == http.StatusNotFound:
 		return Failf(ExitData, "%s", reason)
 	case e.Status == http.StatusInternalServerError:
@@ -128,21 +129,44 @@ func (c *Call) explainRefusal(e *api.Error) error {
 }
 
 // identityHint says how to be let in.
-func (c *Call) identityHint() string {
+func (c *Call) identityHint(reason string) string {
 	if c.unread != nil {
 		return fmt.Sprintf("\n\nThe broker's secret could not be read (%v): run this command as root, or as the user of the broker", c.unread)
 	}
-	if c.Client.Token == "" && c.Client.User != guest {
+	_, given := c.Options.Get("username")
+	switch given = given || c.Client.User != guest; {
+	case c.Client.Token != "" || !given:
+	case reason == "Not_Authorized":
+		return "\n\nThe user does not exist, or the password is wrong. Give others with --username and --password, or with the " +
+			"environment variables BARTLEBY_USER and BARTLEBY_PASSWORD"
+	default:
 		return ""
 	}
 	return "\n\nGive the broker's data directory with --data, or a user with --username and --password"
 }
 
-func (c *Call) unavailable(detail string) error {
+func (c *Call) unavailable(detail, remedy string) error {
 	return &Failure{ExitUnavailable, fmt.Sprintf("Error: unable to perform an operation on node '%s'. "+
-		"Please see diagnostics information and suggestions below.\n\n"+
-		"%s\n\nIs the broker running, and is this its management address? Give another address with --node http://host:port "+
-		"or the environment variable BARTLEBY_MANAGEMENT.", c.Node, detail)}
+		"Please see diagnostics information and suggestions below.\n\n%s\n\n%s", c.Node, detail, remedy)}
+}
+
+// otherAddress says how to name the broker.
+const otherAddress = "Give another address with --node http://host:port or the environment variable BARTLEBY_MANAGEMENT."
+
+// remedy says what to do if a broker cannot be reached.
+func remedy(err error) string {
+	var unknownHost *net.DNSError
+	switch text := err.Error(); {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "Nothing listens at this address. Is the broker running, and is this the port of its management API? " + otherAddress
+	case errors.As(err, &unknownHost):
+		return "This host name is not known. Is it spelt correctly? " + otherAddress
+	case strings.Contains(text, `malformed HTTP response "AMQP`):
+		return "This is an AMQP port. The command line uses the management API, by default at port 15672. " + otherAddress
+	case strings.Contains(text, "server gave HTTP response to HTTPS client"):
+		return "This port has no TLS: write http:// instead of https://, or use the port with TLS."
+	}
+	return "Is the broker running, and is this its management address? " + otherAddress
 }
 
 // Status is the HTTP status of a refusal, 0 of any other error and of none.

@@ -93,7 +93,7 @@ func (c *Call) ShowMessage(raw json.RawMessage, names string) error {
 		return err
 	}
 	for _, name := range strings.Fields(names) {
-		fmt.Fprintln(c.Stdout, strings.TrimSpace(name+": "+output.Text(shown[name])))
+		c.Line(name, shown[name])
 	}
 	var payload string
 	if err := json.Unmarshal(shown["payload"], &payload); err != nil {

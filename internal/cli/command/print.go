@@ -70,9 +70,22 @@ func (c *Call) Done(message string, value output.Cell) error {
 
 // Table shows rows, each with a cell per column, in the wanted format.
 func (c *Call) Table(columns []string, rows [][]output.Cell) error {
-	t := output.Table{W: c.Stdout, Format: c.Formatter(), Headers: c.headers()}
+	t := output.Table{W: c.Stdout, Format: c.Formatter(), Headers: c.headers(), Text: c.text()}
 	t.Write(columns, rows)
 	return nil
+}
+
+// text is how a cell is shown to people.
+func (c *Call) text() func(output.Cell) string {
+	if c.Command.Own {
+		return output.Plain
+	}
+	return output.Text
+}
+
+// Line shows one value, under its name.
+func (c *Call) Line(name string, v output.Cell) {
+	fmt.Fprintln(c.Stdout, strings.TrimSpace(name+": "+c.text()(v)))
 }
 
 func (c *Call) headers() bool { return !c.Options.On("silent") && !c.Options.On("no-table-headers") }

@@ -52,6 +52,9 @@ func groupMessages(c *command.Call) error {
 func showDLQ(c *command.Call) error {
 	queue := c.Args[0]
 	c.Banner("Grouping dead letters of queue '%s' in vhost '%s' by %s ...", queue, c.VHost(), c.Options.Or("by", "reason"))
+	if err := needQueue(c, queue); err != nil {
+		return err
+	}
 	return showGroups(c, strings.TrimSpace("queue:"+quoted(queue)+" "+c.Options.Or("where", "")), c.Args[1:])
 }
 

@@ -21,5 +21,5 @@ func listHeldLetters(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	return showMessages(c, rows, columns)
+	return c.Show(columns, rows)
 }

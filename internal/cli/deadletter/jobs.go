@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,11 +55,6 @@ func listRedrives(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	for i := range columns {
-		if slices.Contains([]string{"source", "target", "options", "refused"}, columns[i].Name) {
-			columns[i].As = c.ForPeople(command.AsJSON)
-		}
-	}
 	c.Banner("Listing redrives of vhost %s ...", c.VHost())
 	rows, err := c.VhostRows("x", "redrives", c.VHost())
 	if err != nil {
@@ -95,7 +89,7 @@ func showJob(c *command.Call, raw json.RawMessage) error {
 		return err
 	}
 	for _, name := range strings.Fields(redriveColumns) {
-		fmt.Fprintln(c.Stdout, strings.TrimSpace(name+": "+output.Text(shown[name])))
+		c.Line(name, shown[name])
 	}
 	return nil
 }

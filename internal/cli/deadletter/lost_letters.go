@@ -32,7 +32,7 @@ func listLostLetters(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	return showMessages(c, rows, columns)
+	return c.Show(columns, rows)
 }
 
 // noLostLetter says what of a lost letter's address does not exist.

@@ -9,16 +9,6 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/cli/command"
 )
 
-// showMessages shows messages in columns.
-func showMessages(c *command.Call, rows []command.Row, columns []command.Column) error {
-	for i := range columns {
-		if columns[i].Name == "routing_keys" || columns[i].Name == "took" {
-			columns[i].As = c.ForPeople(command.AsAtoms)
-		}
-	}
-	return c.Show(columns, rows)
-}
-
 // source reads whose messages are meant: those of the queue that is named first, or the lost letters. What else was
 // named is rest.
 func source(c *command.Call) (queue string, rest []string, err error) {
@@ -68,7 +58,7 @@ func listMessages(c *command.Call, wanted []string, usual string, path []string)
 	if err != nil {
 		return err
 	}
-	return showMessages(c, rows, columns)
+	return c.Show(columns, rows)
 }
 
 func peekDLQ(c *command.Call) error {

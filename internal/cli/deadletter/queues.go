@@ -56,11 +56,7 @@ func unmarkDLQ(c *command.Call) error {
 func setMark(c *command.Call, mark string) error {
 	queue := c.Args[0]
 	if mark != "null" {
-		err := c.Client.Get(c.Ctx, nil, "queues", c.VHost(), queue)
-		if command.Status(err) == http.StatusNotFound {
-			return noMessages(c, err, queue)
-		}
-		if err != nil {
+		if err := needQueue(c, queue); err != nil {
 			return err
 		}
 	}
@@ -69,6 +65,15 @@ func setMark(c *command.Call, mark string) error {
 		return notFound(c, err)
 	}
 	return c.Done("", nil)
+}
+
+// needQueue fails if a queue does not exist.
+func needQueue(c *command.Call, queue string) error {
+	err := c.Client.Get(c.Ctx, nil, "queues", c.VHost(), queue)
+	if command.Status(err) == http.StatusNotFound {
+		return noMessages(c, err, queue)
+	}
+	return err
 }
 
 // listDeaths lists the queues in which most died, and last what died elsewhere, if anything did.

@@ -16,8 +16,9 @@ func Formats() []string {
 // A Table is where rows go, and in which form.
 type Table struct {
 	W       io.Writer
-	Format  string // of Formats
-	Headers bool   // the names of the columns come first, where the form has room for them
+	Format  string            // of Formats
+	Headers bool              // the names of the columns come first, where the form has a place for them
+	Text    func(Cell) string // how a cell is shown to people: Text or Plain
 }
 
 // Write shows rows, each with a cell per column.
@@ -39,7 +40,7 @@ func (t *Table) Write(columns []string, rows [][]Cell) {
 	if len(rows) > 0 && t.Headers {
 		fmt.Fprintln(t.W, strings.Join(columns, "\t"))
 	}
-	for _, line := range texts(rows) {
+	for _, line := range t.texts(rows) {
 		fmt.Fprintln(t.W, strings.Join(line, "\t"))
 	}
 }
@@ -80,7 +81,7 @@ func (t *Table) erlangRows(columns []string, rows [][]Cell) {
 
 // csvRows puts every value in quotation marks. Source: RabbitMQ rabbitmqctl, csv formatter.
 func (t *Table) csvRows(columns []string, rows [][]Cell) {
-	lines := texts(rows)
+	lines := t.texts(rows)
 	if t.Headers {
 		lines = append([][]string{columns}, lines...)
 	}
@@ -94,7 +95,7 @@ func (t *Table) csvRows(columns []string, rows [][]Cell) {
 }
 
 func (t *Table) prettyRows(columns []string, rows [][]Cell) {
-	lines := append([][]string{columns}, texts(rows)...)
+	lines := append([][]string{columns}, t.texts(rows)...)
 	widths := make([]int, len(columns))
 	for _, line := range lines {
 		for i, text := range line {
@@ -121,12 +122,12 @@ func (t *Table) prettyRows(columns []string, rows [][]Cell) {
 	rule("└", "┴", "┘")
 }
 
-func texts(rows [][]Cell) [][]string {
+func (t *Table) texts(rows [][]Cell) [][]string {
 	lines := make([][]string, len(rows))
 	for i, row := range rows {
 		lines[i] = make([]string, len(row))
 		for j, v := range row {
-			lines[i][j] = Text(v)
+			lines[i][j] = t.Text(v)
 		}
 	}
 	return lines

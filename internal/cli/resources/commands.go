@@ -47,7 +47,7 @@ func VirtualHosts() []command.Command {
 		{Name: "set_vhost_limits", Tools: command.Ctl, Usage: command.InVHost + "<definition>", About: "Replaces the connection and queue limits of a virtual host; -1 means no limit.", Least: 1, Most: 1, Run: setVHostLimits, Example: `set_vhost_limits -p / '{"max-connections":500,"max-queues":1000}'`},
 		{Name: "clear_vhost_limits", Tools: command.Ctl, Usage: command.InVHost, About: "Clears the limits of a virtual host.", Run: clearVHostLimits},
 		{Name: "list_vhost_limits", Tools: command.Both, Usage: "[--vhost <vhost> | --global]", About: "Lists the limits of one or all virtual hosts.", Options: "global", Run: listVHostLimits},
-		{Name: "list_vhost_options", Tools: command.Both, Usage: command.InVHost, About: "Lists the options of a virtual host, with defaults.", Run: listVHostOptions},
+		{Name: "list_vhost_options", Own: true, Tools: command.Both, Usage: command.InVHost, About: "Lists the options of a virtual host, with defaults.", Run: listVHostOptions},
 		{Name: "set_vhost_option", Tools: command.Ctl, Usage: command.InVHost + "<name> <value>", About: "Sets an option of a virtual host.", Least: 2, Most: 2, Run: setVHostOption, More: optionsHelp},
 		{Name: "clear_vhost_option", Tools: command.Ctl, Usage: command.InVHost + "<name>", About: "Resets an option of a virtual host to its default.", Least: 1, Most: 1, Run: clearVHostOption},
 		{Name: "restart_vhost", Tools: command.Ctl, Usage: command.InVHost, About: "Starts a stopped virtual host.", Run: restartVHost},
@@ -126,7 +126,7 @@ func declarations() []command.Command {
 				`publish_message order.new '{"id":42}' --exchange events --properties '{"headers":{"tenant":"acme"}}'`,
 		},
 		{
-			Name: "get_messages", Tools: command.Ctl,
+			Name: "get_messages", Own: true, Tools: command.Ctl,
 			Usage: command.InVHost + "[--limit <number>] [--ack] <queue> " + command.AnyColumn,
 			About: "Shows the oldest ready messages of a queue and returns them to it; with --ack, removes them.",
 			Least: 1, Most: command.Unbounded, Options: "limit ack", Run: getMessages, More: command.FixedColumns(gotColumns),

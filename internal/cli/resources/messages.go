@@ -70,7 +70,6 @@ const gotColumns = "routing_key exchange redelivered message_count payload_bytes
 func getMessages(c *command.Call) error {
 	queue := c.Args[0]
 	columns := command.Same(gotColumns)
-	columns[5].As = c.ForPeople(command.AsJSON)
 	columns, err := c.Pick(c.Args[1:], columns, "routing_key redelivered payload")
 	if err != nil {
 		return err

@@ -125,7 +125,7 @@ func KnownOptions() []Option {
 		{Name: "severity", Value: "severity", About: "minimum severity: error, warning or note"},
 		{Name: "fail-on", Value: "severity", About: "exit code 1 if there is a finding of at least this severity"},
 		{Name: "event", Value: "event", About: "event: reject, expire, overflow, …"},
-		{Name: "exchange", Value: "exchange", About: "exchange to publish to"}, {Name: "routing-key", Value: "key", About: "the routing key"},
+		{Name: "exchange", Value: "exchange", About: "name of the exchange"}, {Name: "routing-key", Value: "key", About: "the routing key"},
 		{Name: "message-id", Value: "id", About: "message with this message_id property"}, {Name: "header", Value: "name:value", About: "messages with this header; the value is a string, a number, true or false"},
 		{Name: "from", Value: "time", About: "messages due at this time or later"}, {Name: "until", Value: "time", About: "messages due before this time"},
 		{Name: "at", Value: "time", About: "absolute time; a time in the past fires immediately"}, {Name: "in", Value: "duration", About: "time from now, such as 90s, 15m, 12h or 30d"},
@@ -194,6 +194,9 @@ func Parse(typed []string) (Options, error) {
 	var errs []string
 	for i := 0; i < len(typed); i++ {
 		word := typed[i]
+		if word == "-h" { // RabbitMQ's tools have -? alone
+			word = "--help"
+		}
 		if word == "--" {
 			w.Args = append(w.Args, typed[i+1:]...)
 			break

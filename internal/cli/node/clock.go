@@ -11,7 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/cli/output"
 )
 
-const clockUsage = "[resync | advance <time>]"
+const clockUsage = "[resync | advance <duration>]"
 
 // clockPatience is how long a clock may take that is advanced past much that is due.
 const clockPatience = 10 * time.Minute
@@ -19,8 +19,8 @@ const clockPatience = 10 * time.Minute
 func clockHelp() string {
 	return `Shows the time of the virtual hosts and of the machine.
 
-resync         runs virtual hosts that are ahead of the machine at half speed until it catches up
-advance <time> moves a test clock and fires everything due by then: milliseconds, or 90s, 15m, 12h, 30d`
+resync              runs virtual hosts that are ahead of the machine at half speed until it catches up
+advance <duration>  moves a test clock, such as by 90s, 15m, 12h or 30d, and fires everything due by then`
 }
 
 // clock shows what the clocks of the node are at, or changes it.

@@ -121,7 +121,7 @@ export function Table({
                   setTimeout(() => select(key, e.shiftKey));
                 }} /></td>`
               }
-              ${shown.map((c) => html`<td key=${c.key} class=${c.align === 'end' ? 'end' : ''}>${cell(c, row)}</td>`)}
+              ${shown.map((c) => html`<td key=${c.key} class=${c.align === 'end' ? 'end' : ''} data-label=${c.title}>${cell(c, row)}</td>`)}
             </tr>`;
           })}
           ${drawn.after > 0 && html`<tr class="spacer" aria-hidden="true"><td style=${{ height: drawn.after + 'px' }}></td></tr>`}

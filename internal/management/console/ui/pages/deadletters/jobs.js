@@ -39,8 +39,18 @@ const columns = (pace) => [
     render: (j) => html`<a href=${href(to`/jobs/${j.vhost}/${j.id}`)}>${word('action', j.action)} ${j.id}</a>`,
   },
   { key: 'vhost', title: t('frame.vhost'), off: true },
-  { key: 'source', title: t('jobs.from'), value: sourceOf },
-  { key: 'target', title: t('jobs.to'), value: targetOf },
+  {
+    key: 'source',
+    title: t('jobs.from'),
+    value: sourceOf,
+    render: (j) => html`<span class="break">${sourceOf(j)}</span>`,
+  },
+  {
+    key: 'target',
+    title: t('jobs.to'),
+    value: targetOf,
+    render: (j) => html`<span class="break">${targetOf(j)}</span>`,
+  },
   { key: 'state', title: t('letters.state'), value: (j) => j.state, render: (j) => html`<${JobState} job=${j} />` },
   {
     key: 'why',
@@ -67,16 +77,18 @@ const columns = (pace) => [
     key: 'refused',
     title: t('jobs.refused'),
     align: 'end',
+    off: innerWidth < 1250,
     value: (j) => Object.values(j.refused).reduce((a, b) => a + b, 0),
   },
   {
     key: 'rate',
     title: t('jobs.rate'),
     align: 'end',
+    off: innerWidth < 1100,
     value: (j) => pace(j) ?? 0,
     render: (j) => (pace(j) === null ? '–' : rate(pace(j))),
   },
-  { key: 'user', title: t('jobs.by'), value: (j) => j.user },
+  { key: 'user', title: t('jobs.by'), value: (j) => j.user, off: innerWidth < 1250 },
   {
     key: 'begun',
     title: t('jobs.begun'),
@@ -91,7 +103,7 @@ function List() {
   const source = useRows(got, shown, { usual: { sort: 'begun', reverse: true } });
   const running = (got.data || []).filter((j) => j.state === 'running' || j.state === 'watching');
   return html`<div class="page-head"><h1>${t('jobs.title')}</h1><p role="status" class="faint">${t('jobs.going_on', { n: running.length })}</p></div>
-    <${Table} id="jobs" caption=${t('jobs.title')} source=${source} columns=${shown} keyOf=${(j) => `${j.vhost} ${j.id}`} onOpen=${(j) => go(to`/jobs/${j.vhost}/${j.id}`)}
+    <${Table} id="jobs" className="fits" caption=${t('jobs.title')} source=${source} columns=${shown} keyOf=${(j) => `${j.vhost} ${j.id}`} onOpen=${(j) => go(to`/jobs/${j.vhost}/${j.id}`)}
       empty=${html`<${Empty} title=${t('jobs.empty')} text=${t('jobs.empty_text')} cli=${redriveCommand} docs="handling-dead-letters.md" />`} />
     <p class="faint">${t('jobs.total', { n: (got.data || []).length })}</p>`;
 }

@@ -143,6 +143,7 @@ const page = (x) => to`/schedule/${x.vhost}/${x.exchange}/${x.id}`;
 
 function List({ list, selection, done, filter }) {
   const until = (x) => x.due_ms - Math.max(now.value, Date.now() - 5000);
+  const keyed = list.rows.some(scheduleKey);
   const columns = [
     {
       key: 'due',
@@ -177,12 +178,27 @@ function List({ list, selection, done, filter }) {
       key: 'message_id',
       title: t('letters.message_id'),
       sort: false,
+      off: keyed && innerWidth < 1100,
       value: (x) => x.message_id || '',
       render: (x) => html`<span class="mono break">${x.message_id || ''}</span>`,
     },
     { key: 'id', title: t('letters.id'), sort: false, off: true },
-    { key: 'key', title: t('scheduled.key'), sort: false, off: !list.rows.some(scheduleKey), value: scheduleKey },
-    { key: 'payload_bytes', title: t('letters.size'), sort: false, align: 'end', render: (x) => size(x.payload_bytes) },
+    {
+      key: 'key',
+      title: t('scheduled.key'),
+      sort: false,
+      off: !keyed,
+      value: scheduleKey,
+      render: (x) => html`<span class="mono break">${scheduleKey(x)}</span>`,
+    },
+    {
+      key: 'payload_bytes',
+      title: t('letters.size'),
+      sort: false,
+      align: 'end',
+      off: innerWidth < 1100,
+      render: (x) => size(x.payload_bytes),
+    },
     { key: 'origin', title: t('schedule.origin'), sort: false, off: true, value: originOf },
     {
       key: 'do',
@@ -207,7 +223,7 @@ function List({ list, selection, done, filter }) {
     refresh: list.refresh,
   };
   return html`${list.partial && html`<p class="banner warn" role="status"><${Icon} name="warning" /> ${t('schedule.partial')} <button type="button" onClick=${list.load} disabled=${list.busy}>${t('letters.go_on')}</button></p>`}
-    <${Table} id="schedule" caption=${t('schedule.list')} source=${source} columns=${columns} keyOf=${keyOf} selection=${selection} filter=${false} onOpen=${(x) => go(page(x))}
+    <${Table} id="schedule" className="fits" caption=${t('schedule.list')} source=${source} columns=${columns} keyOf=${keyOf} selection=${selection} filter=${false} onOpen=${(x) => go(page(x))}
       empty=${html`<p class="banner">${t(filter ? 'schedule.none_found' : 'schedule.none_here')}</p>`} more=${{ next: list.more, busy: list.busy, load: list.load, partial: list.partial }}
       actions=${(rows) =>
         rows.length > 0 &&

@@ -1,0 +1,71 @@
+// What the tables of jobs and of the schedule show in narrow windows: all of it.
+import assert from 'node:assert/strict';
+import { World } from '../lib/console.js';
+import { publish, queues, reject } from '../lib/seed.js';
+
+const long = 'orders.europe.fulfilment-of-express-shipments';
+
+const world = World.of('widths', async (broker) => {
+  const channel = await broker.channel();
+  await queues(channel, {
+    [long]: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': `${long}.dead-letters` },
+    [`${long}.dead-letters`]: {},
+  });
+  await publish(channel, '', long, [{ body: { n: 1 } }, { body: { n: 2 } }, { body: { n: 3 } }]);
+  await reject(channel, long, 3);
+  await broker.depth(`${long}.dead-letters`, 3);
+  const from = { source: { queue: `${long}.dead-letters` } };
+  await broker.api('POST', 'x/redrives/%2F', { ...from, action: 'redrive', max: 1 });
+  await broker.api('POST', 'x/redrives/%2F', { ...from, action: 'discard', filter: 'reason:expired' });
+  await broker.api('PUT', 'exchanges/%2F/reminders.of-unpaid-invoices', {
+    type: 'x-delayed-message',
+    arguments: { 'x-delayed-type': 'direct' },
+  });
+  for (const messageId of ['3f2b8a54-9d3e-4c3a-8f6d-0a53f1c0d7aa', 'short'])
+    channel.publish('reminders.of-unpaid-invoices', 'invoice.reminder.second.europe', Buffer.from('{}'), {
+      messageId,
+      headers: { 'x-delay': 3_600_000, 'x-schedule-key': `reminder-of-${messageId}` },
+    });
+});
+
+// cutIn finds what is wider than what shows it: the page, boxes that scroll sideways, cells.
+const cutIn = (page) =>
+  page.evaluate(() => {
+    const wide = (el) => el.scrollWidth > el.clientWidth + 1;
+    const beside = (el) => {
+      const box = el.getBoundingClientRect();
+      const frame = el.closest('.table-box').getBoundingClientRect();
+      return box.width > 0 && (box.right > frame.right + 1 || box.left < frame.left - 1);
+    };
+    const found = [document.documentElement, ...document.querySelectorAll('.table-box, tbody td')].filter(wide);
+    found.push(...[...document.querySelectorAll('tbody td, tbody td *')].filter(beside));
+    return found.map((el) => `${el.tagName} ${el.className} ${el.textContent.slice(0, 40)}`);
+  });
+
+for (const language of ['en', 'zh-CN'])
+  for (const width of [1200, 1024, 390])
+    world.test(
+      `nothing of the jobs and of the schedule is cut at ${width} pixels (${language})`,
+      { language, viewport: { width, height: 900 } },
+      async (c) => {
+        for (const [path, rows] of [
+          ['/jobs', 2],
+          ['/schedule', 2],
+        ]) {
+          await c.open(String(path));
+          await c.page
+            .locator('tbody tr[data-index]')
+            .nth(Number(rows) - 1)
+            .waitFor();
+          await c.settled();
+          assert.deepEqual(await cutIn(c.page), [], `of ${path}`);
+          const head = c.page.locator('thead th').last();
+          const last = c.page.locator('tbody tr[data-index]').first().locator('td').last();
+          assert.equal(await last.getAttribute('data-label'), (await head.textContent()).replace(/[▾▴]/, ''));
+          await c.accessible();
+          await last.scrollIntoViewIfNeeded();
+          assert.ok(await last.isVisible());
+          await c.picture(`widths-${String(path).slice(1)}-${width}-${language}`);
+        }
+      },
+    );

@@ -73,7 +73,7 @@ var house = []room{
 	{path: "internal/amqp", floor: ground, column: decides, never: io, passive: true},
 	{path: "internal/wire", floor: ground, column: decides, imports: []string{"internal/amqp"}, never: io, passive: true},
 	{path: "internal/wire/gen", floor: ground, column: decides},
-	{path: "internal/api", floor: ground, column: decides, imports: []string{"internal/amqp"}},
+	{path: "internal/api", floor: ground, column: decides, imports: []string{"internal/amqp", "internal/duration"}},
 	{path: "internal/deadline", floor: ground, column: decides, imports: []string{"internal/storage"}, never: world, passive: true},
 	{path: "internal/storage", floor: ground, column: between, never: world, passive: true},
 	{path: "internal/listener", floor: ground, column: between},

@@ -51,6 +51,7 @@ func durationPlaces(ask func(method, path, body string) error) []durationPlace {
 		{"filter age", get("x/letters/%2F?filter=age:>")},
 		{"count of scheduled messages, bucket", get("x/scheduled?from=0&until=1&bucket=")},
 		{"deaths, range", get("x/letters?range=")},
+		{"in of a scheduled message", put("x/scheduled/%2F/later/key/k", `{"routing_key":"","payload":"","in":"%s"}`)},
 		{"--in", commandWith("put_scheduled --key k x r p --in DURATION")},
 		{"--watch", commandWith("redrive_dlq q --yes --watch DURATION")},
 		{"--by", commandWith("count_scheduled --by DURATION")},
@@ -100,7 +101,7 @@ func asker(t *testing.T) func(method, path, body string) error {
 		}
 	})
 	base := "http://" + b.ManagementAddr().String() + "/api/"
-	return func(method, path, body string) error {
+	ask := func(method, path, body string) error {
 		r, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body))
 		if err != nil {
 			return err
@@ -116,6 +117,11 @@ func asker(t *testing.T) func(method, path, body string) error {
 		}
 		return nil
 	}
+	later := `{"type":"x-delayed-message","durable":true,"arguments":{"x-delayed-type":"fanout"}}`
+	if err := ask("PUT", "exchanges/%2F/later", later); err != nil {
+		t.Fatal(err)
+	}
+	return ask
 }
 
 func TestDurationsAreWrittenAlikeEverywhere(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/duration"
 )
 
 // A Flag is a boolean that may also arrive as the string "true" or "false".
@@ -50,6 +52,25 @@ func (n *Integer) UnmarshalJSON(b []byte) error {
 	}
 	*n = Integer(f)
 	return nil
+}
+
+// A Duration is a number of milliseconds. It may arrive as text with a unit, too, such as 15m.
+type Duration int64
+
+// UnmarshalJSON takes a number, or text with a unit.
+func (d *Duration) UnmarshalJSON(b []byte) error {
+	if b[0] != '"' {
+		return (*Integer)(d).UnmarshalJSON(b)
+	}
+	var text string
+	if err := json.Unmarshal(b, &text); err != nil {
+		return err
+	}
+	ms, err := duration.Milliseconds(text)
+	if err == nil {
+		*d = Duration(ms)
+	}
+	return err
 }
 
 // A LetterID names a letter: digits as a string. It may also arrive as a number, as lists of lost letters show it.

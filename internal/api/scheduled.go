@@ -100,8 +100,8 @@ type PostRetry struct {
 // NewInstant is the body of PATCH /api/x/scheduled/{vhost}/{exchange}/{id}: one of both. An instant that has passed is
 // now.
 type NewInstant struct {
-	At *Instant `json:"at,omitempty"`
-	In *Integer `json:"in,omitempty"` // ms from now
+	At *Instant  `json:"at,omitempty"`
+	In *Duration `json:"in,omitempty"` // from now
 }
 
 // PutScheduled is the body of PUT /api/x/scheduled/{vhost}/{exchange}/key/{key}: a message and its instant. Without

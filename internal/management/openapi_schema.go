@@ -40,6 +40,8 @@ func special(t reflect.Type) schema {
 		return schema{"description": "integer, as a string or a number", "type": []string{"string", "integer"}}
 	case reflect.TypeFor[api.Integer]():
 		return schema{"description": "integer, or a string of digits", "type": []string{"integer", "string"}}
+	case reflect.TypeFor[api.Duration]():
+		return schema{"description": "milliseconds, or a string with a unit such as 15m", "type": []string{"integer", "string"}}
 	case reflect.TypeFor[api.Tags]():
 		return schema{"description": "returned as a list; a comma-separated string is accepted too",
 			"type": []string{"array", "string"}, "items": kind("string")}

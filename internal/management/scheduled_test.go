@@ -358,7 +358,7 @@ func TestScheduledBadInput(t *testing.T) {
 		{400, "not a time", "PATCH", path + "/" + id, `{"at":"tomorrow"}`},
 		{400, "not a time", "PATCH", path + "/" + id, `{"at":1.5}`},
 		{400, "not a time", "PATCH", path + "/" + id, `{"at":[1]}`},
-		{400, "not an integer", "PATCH", path + "/" + id, `{"in":"1m"}`},
+		{400, "'5' has no unit: write 5s, or 5ms", "PATCH", path + "/" + id, `{"in":"5"}`},
 		{400, "the maximum delay is", "PATCH", path + "/" + id, `{"in":315360000001}`},
 		{400, "the maximum delay is", "PATCH", path + "/" + id, `{"in":9223372036854775807}`},
 		{400, "the maximum delay is", "PATCH", path + "/" + id, `{"at":9223372036854775807}`},

@@ -180,7 +180,7 @@ func newInstant(c *command.Call) (to api.NewInstant, err error) {
 		if err != nil {
 			return to, err
 		}
-		ms := api.Integer(d.Milliseconds())
+		ms := api.Duration(d.Milliseconds())
 		to.In = &ms
 	default:
 		instant, err := api.ParseInstant(at)

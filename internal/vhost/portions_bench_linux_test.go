@@ -362,6 +362,12 @@ func BenchmarkLongSteps(b *testing.B) {
 			do(Command{Kind: SelectTx})
 			return commands{{Kind: Nack, Multiple: true}}
 		}},
+		{"disconnect/limit/500000", false, func(w *world, do func(Command)) []Command { // returned once too often
+			do(queueOf("grave"))
+			limited := append(dlq, textOf("x-queue-type", "quorum"), argumentOf("x-delivery-limit", 0))
+			unacked(do, queueOf("q", limited...), to("", "q"), 500_000)
+			return commands{{Kind: Disconnect, Conn: 1}}
+		}},
 		{"disconnect/channels=2047", false, func(w *world, do func(Command)) []Command {
 			do(queueOf("q"))
 			for n := range 2046 {

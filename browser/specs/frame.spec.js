@@ -1,6 +1,6 @@
 // The frame around every page: language, theme, what is loaded, who may see what, a broker that goes and comes back.
 import assert from 'node:assert/strict';
-import { World } from '../lib/console.js';
+import { World, phone } from '../lib/console.js';
 import { field } from '../lib/seed.js';
 import { until } from '../lib/wait.js';
 
@@ -209,3 +209,24 @@ world.test('the keyboard goes on in the page after the help is closed', async (c
     async () => (await c.page.evaluate(() => document.activeElement.id)) === 'main',
   );
 });
+
+world.test(
+  'on a phone rows are cards with all figures, and a tap says what badges mean',
+  { viewport: phone },
+  async (c) => {
+    await c.open('/queues');
+    const link = c.page.getByRole('link', { name: 'orders.dead', exact: true });
+    const row = c.page.getByRole('row').filter({ has: link });
+    await row.getByRole('cell', { name: `${c.say('queues.ready')} 120` }).waitFor();
+    const { x, width } = await row.boundingBox();
+    assert.ok(x >= 0 && x + width <= phone.width, `a card from ${x} is ${width} wide`);
+    await row.locator('.badges').click();
+    assert.match(await c.page.locator('.tip').innerText(), /^D: /);
+    await c.accessible();
+    await c.open('/letters?view=list');
+    const letter = c.page.getByRole('row').filter({ hasText: 'order-' }).first();
+    await letter.getByRole('checkbox').click();
+    await c.text('table.selected', { n: 1 }).waitFor();
+    await c.accessible();
+  },
+);

@@ -85,23 +85,23 @@ export function Table({
   return html`<div class=${`table-frame ${className}`}>
     <${Tools} ...${{ id, caption, source, columns, shown, chosen, selection, filter, filterBox, actions, keys, more }} />
     <div class="table-box" ref=${box} tabindex="0" role="region" aria-label=${caption} onScroll=${drawn.onScroll}>
-      <table aria-rowcount=${rows.length + 1}>
+      <table role="table" aria-rowcount=${rows.length + 1}>
         <caption class="hidden">${caption}</caption>
-        <thead><tr>
+        <thead role="rowgroup"><tr role="row">
           ${
             selection &&
-            html`<th scope="col" class="select"><input type="checkbox" checked=${all} aria-label=${t('table.select_all')}
+            html`<th scope="col" role="columnheader" class="select" data-label=${t('table.select_all')}><input type="checkbox" checked=${all} aria-label=${t('table.select_all')}
             onChange=${() => selection[1](all ? new Set() : new Set(keys))} /></th>`
           }
           ${shown.map((c) => html`<${Head} key=${c.key} column=${c} source=${source} />`)}
         </tr></thead>
-        <tbody>
+        <tbody role="rowgroup">
           ${drawn.before > 0 && html`<tr class="spacer" aria-hidden="true"><td style=${{ height: drawn.before + 'px' }}></td></tr>`}
           ${rows.slice(drawn.first, drawn.last).map((row, i) => {
             const index = drawn.first + i;
             const key = keys[index];
             const picked = selection?.[0].has(key);
-            return html`<tr key=${key} data-index=${index} aria-rowindex=${index + 2} aria-selected=${selection ? !!picked : undefined} tabindex=${index === at ? 0 : -1}
+            return html`<tr key=${key} role="row" data-index=${index} aria-rowindex=${index + 2} aria-selected=${selection ? !!picked : undefined} tabindex=${index === at ? 0 : -1}
               class=${onOpen ? 'opens' : ''} onFocus=${() => setActive(index)}
               onKeyDown=${(e) => {
                 if (e.key === 'ArrowDown' || e.key === 'ArrowUp') {
@@ -115,13 +115,13 @@ export function Table({
               }}>
               ${
                 selection &&
-                html`<td class="select"><input type="checkbox" checked=${!!picked} aria-label=${t('table.select', { what: key })}
+                html`<td role="cell" class="select"><input type="checkbox" checked=${!!picked} aria-label=${t('table.select', { what: key })}
                 onClick=${(e) => {
                   e.preventDefault();
                   setTimeout(() => select(key, e.shiftKey));
                 }} /></td>`
               }
-              ${shown.map((c) => html`<td key=${c.key} class=${c.align === 'end' ? 'end' : ''} data-label=${c.title}>${cell(c, row)}</td>`)}
+              ${shown.map((c) => html`<td key=${c.key} role="cell" class=${classOf(c)} data-label=${c.title}>${cell(c, row)}</td>`)}
             </tr>`;
           })}
           ${drawn.after > 0 && html`<tr class="spacer" aria-hidden="true"><td style=${{ height: drawn.after + 'px' }}></td></tr>`}
@@ -132,6 +132,10 @@ export function Table({
     <${Pages} source=${source} more=${more} />
   </div>`;
 }
+
+// classOf: on a phone a row is a card, whose head is the first column, and whose last line are the actions.
+const classOf = (c) =>
+  [c.align === 'end' && 'end', c.always && 'head', c.key === 'do' && 'do'].filter(Boolean).join(' ');
 
 function cell(c, row) {
   if (c.render) return c.render(row);
@@ -144,8 +148,8 @@ function Head({ column: c, source }) {
   const sorted = by && source.sort === by;
   const direction = sorted ? (source.reverse ? 'descending' : 'ascending') : undefined;
   if (!by || !source.change)
-    return html`<th scope="col" class=${c.align === 'end' ? 'end' : ''} title=${c.hint}>${c.title}</th>`;
-  return html`<th scope="col" aria-sort=${direction} class=${c.align === 'end' ? 'end' : ''} title=${c.hint}>
+    return html`<th scope="col" role="columnheader" class=${c.align === 'end' ? 'end' : ''} title=${c.hint}>${c.title}</th>`;
+  return html`<th scope="col" role="columnheader" aria-sort=${direction} class=${c.align === 'end' ? 'end' : ''} title=${c.hint}>
     <button type="button" onClick=${() => source.change({ sort: by, reverse: sorted ? !source.reverse : c.align === 'end' })}>${c.title}<span class="arrow" aria-hidden="true">${sorted ? (source.reverse ? '▾' : '▴') : ''}</span></button>
   </th>`;
 }

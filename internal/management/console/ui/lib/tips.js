@@ -7,14 +7,21 @@ export function startTips() {
   tip.setAttribute('popover', 'manual');
   document.body.append(tip);
   const hide = () => tip.matches(':popover-open') && tip.hidePopover();
+  const show = (at, text) => {
+    tip.textContent = text;
+    tip.showPopover();
+    place(tip, at.getBoundingClientRect());
+  };
   addEventListener('focusin', (e) => {
     hide();
     const at = /** @type {HTMLElement} */ (e.target);
     const text = at.getAttribute('title') || at.dataset.tip;
-    if (!text || !at.matches(':focus-visible')) return;
-    tip.textContent = text;
-    tip.showPopover();
-    place(tip, at.getBoundingClientRect());
+    if (text && at.matches(':focus-visible')) show(at, text);
+  });
+  // A finger cannot rest on badges: a tap shows what they mean.
+  addEventListener('click', (e) => {
+    const at = /** @type {HTMLElement} */ (e.target).closest?.('.badges[data-tip]');
+    if (at instanceof HTMLElement && !tip.matches(':popover-open')) show(at, at.dataset.tip);
   });
   addEventListener('focusout', hide);
   addEventListener('pointerdown', hide);

@@ -56,7 +56,14 @@ func TestCommandsOfTheConsole(t *testing.T) {
 	if len(commands) < 20 {
 		t.Fatalf("only %d commands", len(commands))
 	}
-	for i, r := range at.play(t, "bartleby ctl -q declare_queue orders.dlq\n", commands) {
+	const first = `
+		bartleby ctl -q declare_queue orders.dlq
+		bartleby ctl -q declare_exchange later --type x-delayed-message --arguments '{"x-delayed-type":"direct"}'
+		for key in moved cancelled fired; do
+			bartleby ctl -q put_scheduled later k x --key $key --in 1h >/dev/null # their ids are in samples.mjs
+		done
+	`
+	for i, r := range at.play(t, first, commands) {
 		if r.code != 0 {
 			t.Errorf("%s\nexit code %d:\n%s", commands[i].typed, r.code, r.output)
 		}

@@ -43,6 +43,8 @@ export function cases(at) {
     filter: `header.who:"it's"`,
     ...more,
   });
+  // those that the test has scheduled first, in this order
+  const [moved, cancelled, fired] = ['2-0', '2-1', '2-2'].map((id) => [{ vhost: '/', exchange: 'later', id }]);
   const careful = { rate: 100, canary: 10, watch_ms: 10000, stop_percent: 20, stop_no_consumer: true };
   const all = { ...careful, order: 'newest', ramp: true, strip_deaths: true, drop_expiration: true };
   return {
@@ -59,6 +61,21 @@ export function cases(at) {
     scheduledCommand: [exported.scheduledCommand],
     redriveCommand: [exported.redriveCommand],
     retryCommand: [exported.retryCommand({ vhost: '/', name: hard })],
+    bindCommands: [
+      { vhost: '/', source: 'amq.direct', type: 'queue', name: 'plain', key: hard, args: { note: "it's" } },
+      { vhost: '/', source: 'amq.direct', type: 'exchange', name: 'amq.topic', key: '' },
+    ].flatMap((b) => Object.values(exported.bindCommands(at, b))),
+    purgeCommands: Object.values(exported.purgeCommands(at, [{ vhost: '/', name: 'plain' }])).flat(),
+    deleteCommands: [
+      ...exported.deleteCommands(at, [{ vhost: '/', name: 'plain' }]).ctl,
+      ...exported.deleteCommands(at, [{ vhost: '/', name: 'own' }]).curl,
+    ],
+    scheduledCommands: [
+      exported.scheduledCommands(at, 'cancel', cancelled),
+      exported.scheduledCommands(at, 'fire', fired),
+      exported.scheduledCommands(at, 'reschedule', moved, { in: 60000 }),
+      exported.scheduledCommands(at, 'reschedule', moved, { at: '2030-11-24T10:00:00.000Z' }),
+    ].flatMap((of) => Object.values(of)),
     jobCommands: [
       job({}),
       job({ target: { to: 'queue' }, options: careful, force: true }),

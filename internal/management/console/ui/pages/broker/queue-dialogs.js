@@ -5,6 +5,9 @@ import { api, path } from '../../lib/api.js';
 import { Dialog, attempt, confirm, open, toast, reasonOf } from '../../lib/layers.js';
 import { TextField, TextArea, NumberField, Select, Check } from '../../lib/form.js';
 import { Code } from '../../lib/code.js';
+import { Commands } from '../../lib/states.js';
+import { here } from '../../lib/here.js';
+import { bindCommands, deleteCommands, purgeCommands } from '../code/commands.js';
 import { first, rightsIn } from '../../lib/rights.js';
 import { exchangeName, parseObject } from './parts.js';
 
@@ -127,6 +130,7 @@ export async function purge(queues) {
   const sure = await confirm({
     title: t('queues.purge_title', { n: queues.length, name: queues[0].name }),
     text: t('queues.purge_text', { n, queues: names(queues) }),
+    children: asCommands(purgeCommands, queues),
     action: t('queues.purge'),
     danger: true,
     typed: n > 1000 ? String(n) : undefined,
@@ -148,6 +152,7 @@ export async function remove(queues) {
   const sure = await confirm({
     title: t('queues.delete_title', { n: queues.length, name: queues[0].name }),
     text: t('queues.delete_text', { n, queues: names(queues), used }),
+    children: asCommands(deleteCommands, queues),
     action: t('queues.delete'),
     danger: true,
     typed: n > 1000 ? String(n) : undefined,
@@ -161,6 +166,10 @@ export async function remove(queues) {
     )
   );
 }
+
+// asCommands shows what is done to queues as commands, unless there are too many.
+const asCommands = (commands, queues) =>
+  queues.length <= 20 && html`<${Commands} commands=${commands(here(), queues)} />`;
 
 const names = (queues) =>
   queues
@@ -218,6 +227,7 @@ function Bind({ close, vhost, source, target, delayed }) {
       <${TextField} label=${t('publish.key')} hint=${delayed ? undefined : t('bind.key_hint')} value=${f.key} onInput=${(v) => set({ ...f, key: v })} />
       <${TextArea} className="whole" label=${t('bind.arguments')} hint=${t('bind.arguments_hint')} error=${args.error} value=${f.args} onInput=${(v) => set({ ...f, args: v })} rows="3" />
     </form>
+    ${f.source && f.name && !args.error && html`<${Commands} commands=${bindCommands(here(), { vhost, ...f, args: args.value })} />`}
   </${Dialog}>`;
 }
 

@@ -62,6 +62,49 @@ export function jobCommands(at, vhost, body) {
   };
 }
 
+const to = (...parts) => parts.map(encodeURIComponent).join('/');
+
+// purgeCommands and deleteCommands are of queues {vhost, name}: {ctl, curl}.
+export const purgeCommands = (at, queues) => ({
+  ctl: queues.map((q) => ctl('purge_queue', [q.name], inVHost(q.vhost))),
+  curl: queues.map((q) => curl(at, 'DELETE', `queues/${to(q.vhost, q.name)}/contents`)),
+});
+export const deleteCommands = (at, queues) => ({
+  ctl: queues.map((q) => ctl('delete_queue', [q.name], inVHost(q.vhost))),
+  curl: queues.map((q) => curl(at, 'DELETE', `queues/${to(q.vhost, q.name)}`)),
+});
+
+// bindCommands bind a queue, or with type exchange an exchange, to an exchange that is not the default one.
+export function bindCommands(at, { vhost, source, type, name, key, args = {} }) {
+  const options = [
+    ...inVHost(vhost),
+    ...given('--routing-key', key),
+    ...(Object.keys(args).length ? ['--arguments', JSON.stringify(args)] : []),
+    ...(type === 'exchange' ? ['--to-exchange'] : []),
+  ];
+  const body = { routing_key: key, arguments: args };
+  return {
+    ctl: ctl('declare_binding', [source, name], options),
+    curl: curl(
+      at,
+      'POST',
+      `bindings/${to(vhost)}/e/${to(source)}/${type === 'exchange' ? 'e' : 'q'}/${to(name)}`,
+      body,
+    ),
+  };
+}
+
+// scheduledCommands change scheduled messages of one exchange: verb is fire, cancel or reschedule, time {at} or {in} in ms.
+export function scheduledCommands(at, verb, rows, time = {}) {
+  const [{ vhost, exchange }] = rows;
+  const ids = rows.map((x) => x.id);
+  const options = [...inVHost(vhost), ...given('--at', time.at), ...given('--in', time.in && `${time.in}ms`)];
+  return {
+    ctl: ctl(`${verb}_scheduled`, [exchange, ...ids], options),
+    curl: curl(at, 'POST', `x/scheduled/${to(vhost, exchange)}/${verb}`, { ids, ...time }),
+  };
+}
+
 const given = (name, value) => (value ? [name, String(value)] : []);
 
 // toOf is a target as --to names it, '' for the usual one.
@@ -74,7 +117,6 @@ function toOf({ to, queue, exchange, routing_key: key }) {
 // before: {ctl, curl}. bartleby ctl declares durable ones only.
 export function declareCommands(at, q, own) {
   const [vhost, name, dlx, dlq] = [q.vhost, q.name, `${q.name}.dlx`, `${q.name}.dlq`];
-  const to = (...parts) => parts.map(encodeURIComponent).join('/');
   const put = (path, body) => curl(at, 'PUT', path, body);
   const args = Object.keys(q.arguments || {}).length ? ['--arguments', JSON.stringify(q.arguments)] : [];
   const queue = { durable: q.durable, auto_delete: q.auto_delete, arguments: q.arguments || {} };

@@ -5,6 +5,9 @@ import { api, path } from '../../lib/api.js';
 import { Dialog, attempt, confirm, open } from '../../lib/layers.js';
 import { Duration, Field, Radios } from '../../lib/form.js';
 import { first, rightsIn } from '../../lib/rights.js';
+import { Commands } from '../../lib/states.js';
+import { here } from '../../lib/here.js';
+import { scheduledCommands } from '../code/commands.js';
 
 // scheduleKey is the name that a message waits under.
 export const scheduleKey = (x) => x.properties?.headers?.['x-schedule-key'] ?? '';
@@ -40,6 +43,13 @@ async function each(rows, action, body) {
 // nameOf is how a dialog calls a message.
 const nameOf = (x) => x.message_id || t('schedule.nameless', { id: x.id });
 
+// asCommands shows a change as commands, if it is of few messages of one exchange.
+const few = 20;
+const asCommands = (verb, rows, time) =>
+  rows.length <= few &&
+  rows.every((x) => x.vhost === rows[0].vhost && x.exchange === rows[0].exchange) &&
+  html`<${Commands} commands=${scheduledCommands(here(), verb, rows, time)} />`;
+
 // act sends messages now, or cancels them, if the user wants that; it tells whether it was done.
 export async function act(action, rows) {
   if (
@@ -49,6 +59,7 @@ export async function act(action, rows) {
       action: t(`schedule.${action}`),
       dismiss: action === 'cancel' && t('schedule.keep'),
       danger: action === 'cancel',
+      children: asCommands(action, rows),
     }))
   )
     return false;
@@ -66,9 +77,11 @@ function Move({ close, rows }) {
   const local = (ms) => new Date(ms - new Date(ms).getTimezoneOffset() * 60000).toISOString().slice(0, 19);
   const [at, setAt] = useState(local(rows[0].due_ms));
   const [ms, setMS] = useState(6e5);
+  const bodyOf = () =>
+    how === 'in' ? { in: ms } : Number.isNaN(Date.parse(at)) ? {} : { at: new Date(at).toISOString() };
   const submit = async (e) => {
     e.preventDefault();
-    const body = how === 'at' ? { at: new Date(at).toISOString() } : { in: ms };
+    const body = bodyOf();
     if (
       await attempt(
         () => each(rows, 'reschedule', body),
@@ -86,5 +99,5 @@ function Move({ close, rows }) {
         how === 'at'
           ? html`<${Field} label=${t('schedule.at')} hint=${t('schedule.zone', { zone: Intl.DateTimeFormat().resolvedOptions().timeZone })}>${(a) => html`<input type="datetime-local" step="1" required ...${a} value=${at} onInput=${(e) => setAt(e.target.value)} />`}</${Field}>`
           : html`<${Duration} label=${t('schedule.from_now')} value=${ms} onInput=${setMS} required />`
-      }</form></${Dialog}>`;
+      }</form>${asCommands('reschedule', rows, bodyOf())}</${Dialog}>`;
 }

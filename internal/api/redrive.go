@@ -73,9 +73,12 @@ type Redrive struct {
 	// they were
 	Refused  Object[int64] `json:"refused"`
 	CameBack int64         `json:"came_back"`
-	Total    int64         `json:"total"` // letters in the source when it began, or named
-	Rate     float64       `json:"rate"`  // letters per second lately
-	ETA      *int64        `json:"eta_ms"`
+	Matched  int64         `json:"matched"` // so far: Moved and Refused
+	// that the job will still take, at most; null while it searches with a filter: nobody knows how many will match
+	Left  *int64  `json:"left"`
+	Total int64   `json:"total"` // letters in the source when it began, or named
+	Rate  float64 `json:"rate"`  // letters per second lately
+	ETA   *int64  `json:"eta_ms"`
 }
 
 // RedriveTrial answers a dry run.

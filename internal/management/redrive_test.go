@@ -60,7 +60,8 @@ func TestRedrive(t *testing.T) {
 		t.Errorf("begun: %+v", j)
 	}
 	d.later(10 * time.Millisecond)
-	if j = d.job(1); j.State != "watching" || j.Moved != 3 || j.Looked != 6 {
+	if j = d.job(1); j.State != "watching" || j.Moved != 3 || j.Looked != 6 ||
+		j.Matched != 3 || j.Left == nil || *j.Left != 0 {
 		t.Errorf("after a while: %+v", j)
 	}
 	if got := messageIDs(d, deadInWork+"?order=oldest"); got != "m0 m2 m4" {
@@ -162,7 +163,8 @@ func TestRedrivePausedAndCancelled(t *testing.T) {
 	d.redrive(`{"source":{"queue":"dead"},"target":{"to":"queue"},"options":{"rate":1,"order":"newest"}}`)
 	d.later(1500 * time.Millisecond)
 	j := decoded[api.Redrive](d, d.want(200, "POST", redrives+"/1/pause", "").Body.Bytes())
-	if j.State != "paused" || j.Why != "guest" || j.Moved != 2 || j.Options.Rate != 1 || j.Target.To != "queue" {
+	if j.State != "paused" || j.Why != "guest" || j.Moved != 2 || j.Options.Rate != 1 || j.Target.To != "queue" ||
+		j.Matched != 2 || j.Left == nil || *j.Left != 7 {
 		t.Errorf("paused %+v", j)
 	}
 	d.later(time.Minute)

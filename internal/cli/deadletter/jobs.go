@@ -22,8 +22,7 @@ func waitForJob(c *command.Call, id int64) error {
 		if err := c.Client.Get(c.Ctx, &j, "x", "redrives", c.VHost(), strconv.FormatInt(id, 10)); err != nil {
 			return noJob(c, err, strconv.FormatInt(id, 10))
 		}
-		told := fmt.Sprintf("%s: %d of %d checked, %d moved, %d died again", j.State, j.Looked, j.Total, j.Moved, j.CameBack)
-		if told != last && !c.Quiet() {
+		if told := progressOf(&j); told != last && !c.Quiet() {
 			fmt.Fprintln(c.Stderr, told)
 			last = told
 		}
@@ -42,6 +41,15 @@ func waitForJob(c *command.Call, id int64) error {
 	}
 }
 
+// progressOf says how far a job is: by what matches, and, while nobody knows how much will match, by what was checked.
+func progressOf(j *api.Redrive) string {
+	text := fmt.Sprintf("%s: %d matched, %d moved, %d died again", j.State, j.Matched, j.Moved, j.CameBack)
+	if j.Left != nil {
+		return fmt.Sprintf("%s, %d left", text, *j.Left)
+	}
+	return fmt.Sprintf("%s (%d of %d messages checked)", text, j.Looked, j.Total)
+}
+
 // noJob says that there is no such job, if that is why the broker refused.
 func noJob(c *command.Call, err error, id string) error {
 	if command.Status(err) == http.StatusNotFound && command.Status(c.Client.Get(c.Ctx, nil, "vhosts", c.VHost())) != http.StatusNotFound {
@@ -51,7 +59,7 @@ func noJob(c *command.Call, err error, id string) error {
 }
 
 func listRedrives(c *command.Call) error {
-	columns, err := c.Choose(command.Same(redriveColumns), "id action source filter state why moved came_back total begun")
+	columns, err := c.Choose(command.Same(redriveColumns), "id action source filter state why matched moved came_back left begun")
 	if err != nil {
 		return err
 	}

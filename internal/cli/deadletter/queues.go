@@ -20,7 +20,7 @@ const (
 	deathColumns   = "queue total rejected expired maxlen delivery_limit"
 	groupColumns   = "value count first last note filter"
 	messageColumns = "id vhost place queue state exchange routing_keys redelivered returns persistent size due expires cause target at message_id deaths first_death last_death redrives redrive properties payload payload_encoding"
-	redriveColumns = "id user action source ids filter max target options state why begun ended looked moved refused came_back total rate eta_ms"
+	redriveColumns = "id user action source ids filter max target options state why begun ended looked matched moved refused came_back left total rate eta_ms"
 )
 
 func listDLQs(c *command.Call) error {

@@ -65,7 +65,7 @@ func (s *API) showRedrive(r *web.Request, host string, j *vhost.Job) api.Redrive
 			DropExpiration: api.Flag(j.DropExpiration),
 		},
 		Begun: web.FormatMS(int64(j.Begun)), Looked: int64(j.Looked), Moved: int64(j.Moved), Refused: showRefused(func(w vhost.SkipReason) uint64 { return j.Refused[w] }),
-		CameBack: int64(j.CameBack), Total: int64(j.Total),
+		CameBack: int64(j.CameBack), Matched: int64(takenOf(j)), Left: leftOf(j), Total: int64(j.Total),
 	}
 	if j.Discard {
 		shown.Action = actionDiscard
@@ -85,6 +85,30 @@ func (s *API) showRedrive(r *web.Request, host string, j *vhost.Job) api.Redrive
 		}
 	}
 	return shown
+}
+
+// takenOf is how many messages a job has moved, discarded or refused: those that matched.
+func takenOf(j *vhost.Job) uint64 {
+	n := j.Moved
+	for _, k := range j.Refused {
+		n += k
+	}
+	return n
+}
+
+// leftOf is how many messages a job will still take at most, nil if that is not known.
+func leftOf(j *vhost.Job) *int64 {
+	taken := takenOf(j)
+	left := int64(j.Total) - int64(j.Looked)
+	switch {
+	case j.Finished, j.State == vhost.JobDone, left <= 0, j.Max > 0 && taken >= j.Max:
+		left = 0
+	case j.Filter != "":
+		return nil
+	case j.Max > 0:
+		left = min(left, int64(j.Max-taken))
+	}
+	return &left
 }
 
 func showTarget(o *vhost.JobSpec) api.RedriveTarget {

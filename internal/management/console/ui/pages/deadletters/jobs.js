@@ -13,7 +13,7 @@ import { attempt, confirm } from '../../lib/layers.js';
 import { lacksOwner } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
 import { vhost, vhosts } from '../../lib/vhosts.js';
-import { Job, JobState, backTo, foundFor, going, jobAt, sourceOf, targetOf, usePaces, whyOf } from './job.js';
+import { Job, JobState, backTo, foundFor, going, jobAt, leftOf, sourceOf, targetOf, usePaces, whyOf } from './job.js';
 import { share } from './job-rate.js';
 import { redriveCommand } from '../code/commands.js';
 
@@ -62,8 +62,10 @@ const columns = (pace) => [
     key: 'progress',
     title: t('jobs.progress'),
     sort: false,
+    off: innerWidth < 1100,
     render: (j) => html`<${Progress} done=${share(j, foundFor(j))} total=${1} label=${t('jobs.progress')} />`,
   },
+  { key: 'matched', title: t('jobs.matched'), align: 'end', value: (j) => j.matched },
   { key: 'moved', title: t('jobs.moved'), align: 'end', value: (j) => j.moved },
   {
     key: 'came_back',
@@ -72,6 +74,16 @@ const columns = (pace) => [
     value: (j) => j.came_back,
     render: (j) =>
       j.came_back ? html`<a href=${backTo(j)} title=${t('jobs.show_back')}>${num(j.came_back)}</a>` : '0',
+  },
+  {
+    key: 'left',
+    title: t('jobs.left'),
+    align: 'end',
+    value: (j) => leftOf(j) ?? -1,
+    render: (j) =>
+      leftOf(j) === null
+        ? html`<span title=${t('jobs.checked', { n: j.looked, total: j.total })}>–</span>`
+        : num(leftOf(j)),
   },
   {
     key: 'refused',

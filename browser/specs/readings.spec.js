@@ -57,6 +57,13 @@ for (const language of ['en', 'zh-CN']) {
         await c.page.getByText(counted).first().waitFor();
         assert.equal(await c.page.getByText(counted).count(), notes, `notes of ${path}`);
       }
+      await c.open('/letters');
+      await c.settled();
+      const { counted_since: opened } = await c.broker.api('GET', 'x/letters/%2F/summary');
+      const [start, end] = c.say('letters.counted', { at: '|' }).split('|');
+      const shown = await c.page.locator('p.hint', { hasText: start.trim() }).textContent();
+      const minute = new Date(opened).toISOString().slice(14, 16);
+      assert.ok(shown.endsWith(end) && shown.includes(`:${minute}`), shown);
       await c.accessible();
       await c.picture(`readings-young-${language}`);
     },

@@ -1,6 +1,6 @@
 // Dead letters: how many, why, from where; in groups or one by one; and what to do about them.
 import { html, useState } from '../../lib/html.js';
-import { t, num, percent, span, word } from '../../lib/i18n.js';
+import { t, dateTime, num, percent, span, word } from '../../lib/i18n.js';
 import { address, api, path } from '../../lib/api.js';
 import { route, setQuery, href, go, to } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
@@ -69,7 +69,7 @@ function Cards({ of }) {
     <div class="stat past"><b>${num(died)}</b><span>${t('letters.card_died')}</span></div>
     ${s.redriven > 0 && html`<div class="stat past"><b>${num(s.redriven)}</b><span>${t('letters.card_redriven')}</span></div>`}
     ${bad.map(([n, title, at]) => html`<${at ? 'a' : 'div'} class="stat bad" key=${title} href=${at}><b>${num(n)}</b><span>${t(title)}</span></${at ? 'a' : 'div'}>`)}
-  </div>`;
+  </div><p class="hint">${t('letters.counted', { at: dateTime(s.counted_since) })}</p>`;
 }
 
 // nothing is shown where no letter is; waiting messages of dead-letter queues may be others all the same.

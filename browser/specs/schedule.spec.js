@@ -187,3 +187,22 @@ world.test('a scheduled message that would go nowhere says so (zh-CN)', { langua
   await c.accessible();
   await c.picture('scheduled-message-zh');
 });
+
+world.test('what waits for its retry is retried now from the list of messages', async (c) => {
+  const channel = await c.broker.channel();
+  await channel.assertQueue('backoff', {
+    durable: true,
+    arguments: { 'x-queue-type': 'quorum', 'x-delayed-retry-type': 'all', 'x-delayed-retry-min': 600_000 },
+  });
+  await publish(channel, '', 'backoff', [{ body: 'a' }, { body: 'b' }]);
+  for (let i = 0; i < 2; i++) {
+    const got = await channel.get('backoff');
+    if (got) channel.nack(got, false, true);
+  }
+  await c.open('/queues/%2F/backoff?tab=messages');
+  await c.page.getByText(c.say('waiting.n_wait', { n: 2 })).waitFor();
+  await c.accessible();
+  await c.button('waiting.retry_all').click();
+  await c.text('waiting.retried', { n: 2 }).waitFor();
+  await c.page.getByText(c.say('waiting.n_wait', { n: 2 })).waitFor({ state: 'detached' });
+});

@@ -111,9 +111,9 @@ type Config struct {
 	// not imported again while they stay the same. Source: RabbitMQ load_definitions, definitions.skip_if_unchanged.
 	LoadDefinitions          string
 	SkipUnchangedDefinitions bool
-	// NoIndex says that letters are not indexed, so that each search looks at them all. IndexBytes is what the index
-	// may take on the disk; zero: 1 GiB, or a sixteenth of a smaller disk. It is in the directory index of Data;
-	// without Data there is none. docs/search.md says more.
+	// NoIndex says that dead letters are not indexed, so that each search looks at them all. IndexBytes is
+	// what the index may take on the disk; zero: 1 GiB, or a sixteenth of a smaller disk. It is in the
+	// directory index of Data; without Data there is none. docs/search.md says more.
 	NoIndex    bool
 	IndexBytes int64
 	// TestClock makes time stand still until Advance moves it.

@@ -42,5 +42,6 @@ func (c *Config) limits() *resource.Limits {
 	return &l
 }
 
-// indexShare: the index of letters takes one part in so many of a disk, at the most, where nobody says otherwise.
+// indexShare: the dead-letter index takes one part in so many of a disk, at the most, where nobody says
+// otherwise.
 const indexShare = 16

@@ -64,7 +64,7 @@ type Web struct {
 	NoBasicAuth             bool // passwords are refused
 	NoStatistics            bool // definitions are shown, statistics only where they are asked for
 	NoOperatorPolicyChanges bool
-	// who works with letters needs tags besides permissions, see docs/handling-dead-letters.md
+	// who works with dead letters needs tags besides permissions, see docs/handling-dead-letters.md
 	StrictOffice bool
 }
 
@@ -83,7 +83,7 @@ type Shown struct {
 	Book                  *logging.Book // the log, whose levels tools may set; nil: they may not
 }
 
-// index are the options of the index of letters.
+// index are the options of the dead-letter index.
 func (c *Config) index(e *engine.Engine) search.Options {
 	o := search.Options{Broker: e, MaxBytes: c.IndexBytes, Log: c.Log}
 	if c.Data != "" && !c.NoIndex {

@@ -34,7 +34,7 @@ func TestOrderCancelledAfter15Minutes(t *testing.T) {
 	b := bartlebytest.Start(t)
 	c := connect(t, b)
 	c.queue("orders.cancel", nil)
-	c.queue("orders.unpaid", letters("orders.cancel", 15*60*1000))
+	c.queue("orders.unpaid", deadLettersTo("orders.cancel", 15*60*1000))
 	c.publish("", "orders.unpaid", "order 42", nil)
 	c.publish("", "orders.unpaid", "order 43", nil)
 	b.Advance(10 * time.Minute)
@@ -102,7 +102,7 @@ func climb(t *testing.T, waits []time.Duration) {
 	c := connect(t, b)
 	c.queue("tasks", nil)
 	for i, w := range waits {
-		c.queue("retry."+strconv.Itoa(i), letters("tasks", w.Milliseconds()))
+		c.queue("retry."+strconv.Itoa(i), deadLettersTo("tasks", w.Milliseconds()))
 	}
 	begun := b.Now()
 	c.publish("", "tasks", "task", nil)
@@ -127,7 +127,7 @@ func TestRetriesByLadder(t *testing.T) {
 	b := bartlebytest.Start(t)
 	c := connect(t, b)
 	c.queue("failed", nil)
-	args := letters("failed", 0)
+	args := deadLettersTo("failed", 0)
 	args["x-delayed-retry-type"], args["x-delayed-retry-steps"], args["x-delayed-retry-attempts"] = "all", "10m,30m,1h", 3
 	c.queue("tasks", args)
 	c.publish("", "tasks", "task", nil)
@@ -160,14 +160,14 @@ func TestAdvanceWaitsForAll(t *testing.T) {
 	}
 	c.queue("got", nil)
 	c.queue("told", nil)
-	c.queue("second", letters("got", time.Minute.Milliseconds())) // what comes here dies a second time
+	c.queue("second", deadLettersTo("got", time.Minute.Milliseconds())) // what comes here dies a second time
 	if err := c.ch.QueueBind("got", "got", "later", false, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.ch.QueueBind("told", "got", "later", false, nil); err != nil {
 		t.Fatal(err)
 	}
-	c.queue("first", letters("second", 0))
+	c.queue("first", deadLettersTo("second", 0))
 	told, err := c.ch.Consume("told", "", true, false, false, false, nil)
 	if err != nil {
 		t.Fatal(err)

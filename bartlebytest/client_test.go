@@ -39,8 +39,9 @@ func (c client) queue(name string, args amqp091.Table) {
 	}
 }
 
-// letters are the arguments of a queue whose dead letters go to another one, after a TTL in ms if that is not 0.
-func letters(to string, ttl int64) amqp091.Table {
+// deadLettersTo are the arguments of a queue whose dead letters go to another one, after a TTL in ms if that
+// is not 0.
+func deadLettersTo(to string, ttl int64) amqp091.Table {
 	args := amqp091.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": to}
 	if ttl > 0 {
 		args["x-message-ttl"] = ttl

@@ -24,14 +24,14 @@ mkdir -p "$out"
 trap '[ -z "$asking" ] || kill "$asking" 2>/dev/null; stop; rm -rf "$data"' EXIT
 trap 'exit 130' INT TERM
 
-[ "${LETTERS:-1000000}" -eq 0 ] || (cd "$root" && go test -run '^$' -bench BenchmarkSearch -benchtime 20x -timeout 1h -v ./internal/search -search.letters "${LETTERS:-1000000}") |
+[ "${LETTERS:-1000000}" -eq 0 ] || (cd "$root" && go test -run '^$' -bench BenchmarkSearch -benchtime 20x -timeout 1h -v ./internal/search -search.messages "${LETTERS:-1000000}") |
 	grep 'bench_test.go\|ns/op'
 
 # api METHOD PATH [BODY]
 api() { curl -s -f -o /dev/null -u guest:guest -X "$1" ${3:+-d "$3"} "$management/api/$2"; }
 
-# letters [COUNT]  fills a queue: what is published dies at once.
-letters() {
+# dead_letters [COUNT]  fills a queue: what is published dies at once.
+dead_letters() {
 	api PUT queues/%2F/letters '{"durable":true}'
 	api PUT policies/%2F/die '{"pattern":"^perf","definition":{"max-length":0,"dead-letter-exchange":"","dead-letter-routing-key":"letters"},"apply-to":"queues"}'
 	timeout 120 "$binary" perf backlog -count "${1:-${FILL:-200000}}" -size 1024 -persistent -confirms 1000 -drain 1s -url "$url" >/dev/null 2>&1 || true # nothing is drained
@@ -60,7 +60,7 @@ for kind in transient persistent; do
 		rm -rf "$data"
 		serve="--set index.enabled=$index"
 		start
-		letters
+		dead_letters
 		if [ $index = true ]; then # until all is known
 			until [ "$(curl -s -u guest:guest "$management/api/x/index" | sed 's/.*"behind":\([0-9]*\).*/\1/')" = 0 ]; do sleep 0.5; done
 		fi
@@ -91,11 +91,11 @@ for kind in transient persistent; do
 	cat "$out/$kind.answers"
 done
 
-# What indexing takes of a processor while letters are made without a pause.
+# What indexing takes of a processor while dead letters are made without a pause.
 rm -rf "$data"
 serve="--set index.enabled=true"
 start
-letters 1000000 &
+dead_letters 1000000 &
 filling=$!
 sleep 2
 worked=$(books bartleby_index_work_seconds_total)

@@ -17,7 +17,7 @@ import { until } from './lib/wait.js';
 
 const runs = Number(process.env.RUNS || 7);
 const queues = Number(process.env.QUEUES || 10_000);
-const letters = Number(process.env.LETTERS || 300_000);
+const deadLetters = Number(process.env.LETTERS || 300_000);
 const binaries = process.argv.slice(2).map((b) => resolve(b));
 
 // Notes in the page when what a selector names is there and painted.
@@ -197,7 +197,7 @@ async function manyQueues(brokers, browser) {
   );
 }
 
-async function manyLetters(brokers, browser) {
+async function manyDeadLetters(brokers, browser) {
   for (const b of brokers) {
     await b.put('queues/%2F/letters', { durable: true });
     await b.put('policies/%2F/die', {
@@ -211,7 +211,7 @@ async function manyLetters(brokers, browser) {
         'perf',
         'backlog',
         '-count',
-        String(letters),
+        String(deadLetters),
         '-size',
         '512',
         '-persistent',
@@ -235,7 +235,9 @@ async function manyLetters(brokers, browser) {
   }
   const row = { row: 'tbody tr[data-index]' };
   const columns = { 'first rows': ms((v) => v.seen.row) };
-  await table(`A list of ${letters} letters`, columns, brokers, (b) => view(b, browser, '/letters?view=list', row));
+  await table(`A list of ${deadLetters} dead letters`, columns, brokers, (b) =>
+    view(b, browser, '/letters?view=list', row),
+  );
   await table('Those of one queue', columns, brokers, (b) =>
     view(b, browser, '/letters?view=list&filter=queue:letters', row),
   );
@@ -261,7 +263,7 @@ try {
   }
   await firstViews(brokers, browser);
   if (queues) await manyQueues(brokers, browser);
-  if (letters) await manyLetters(brokers, browser);
+  if (deadLetters) await manyDeadLetters(brokers, browser);
 } finally {
   await server.close();
   for (const b of brokers) await b.stop();

@@ -43,7 +43,7 @@ async function picture(name, path, { does = async () => {}, ...options } = {}) {
 
 try {
   await field(broker);
-  // A letter that went round: rejected, waited, rejected again.
+  // A dead letter that went round: rejected, waited, rejected again.
   const channel = await broker.channel('retrier');
   await broker.put('queues/%2F/invoice.render', {
     durable: true,
@@ -62,7 +62,7 @@ try {
   await publish(channel, '', 'invoice.render', [{ ...order(2), messageId: 'invoice-2047', type: 'InvoiceRequested' }]);
   await reject(channel, 'invoice.render', 1);
   await broker.depth('invoice.dead', 1);
-  const [letter] = (await broker.get('x/queues/%2F/invoice.dead/messages')).items;
+  const [message] = (await broker.get('x/queues/%2F/invoice.dead/messages')).items;
   // Figures of a while, for the charts.
   const ticking = setInterval(
     () =>
@@ -84,7 +84,7 @@ try {
 
   await picture('console-overview', '/?range=1m');
   await picture('console-groups', '/letters?view=groups&by=exception', { viewport: { width: 1250, height: 720 } });
-  await picture('console-letter', `/letters/%2F/queue/invoice.dead/${letter.id}`);
+  await picture('console-letter', `/letters/%2F/queue/invoice.dead/${message.id}`);
   await picture('console-redrive', '/letters?view=list&filter=queue:orders.dead', {
     does: async (c) => {
       await c.button('redrive.found').click();

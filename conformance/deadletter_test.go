@@ -214,7 +214,7 @@ func notDead(name, rule string, do func(ch *channel, q string)) Case {
 			q := ch.queue("q", to(dlq))
 			ch.publish("", q, "m")
 			do(ch, q)
-			// What would have been dead-lettered would be in front of a letter that is sent now.
+			// What would have been dead-lettered would be in front of a dead letter that is sent now.
 			ch.queue("q", to(dlq))
 			ch.publish("", q, "fence")
 			t.must(ch.get(q).Reject(false))

@@ -212,7 +212,8 @@ var deathCases = []Case{
 	},
 }
 
-// twoDeaths publishes to exchange in, rejects in q1, lets the letter expire in q2, and returns it with q1 and in.
+// twoDeaths publishes to exchange in, rejects in q1, lets the dead letter expire in q2, and returns it with
+// q1 and in.
 func (t *T) twoDeaths(h amqp.Table) (d amqp.Delivery, q1, in string) {
 	t.Helper()
 	ch := t.channel()

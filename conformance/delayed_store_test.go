@@ -47,20 +47,20 @@ var delayedStoreCases = []Case{
 			in, again := ch.consume(dlq), ch.consume(last)
 			begun := time.Now()
 			t.must(ch.get(q).Reject(false))
-			letter := await(t, "the dead letter", in)
+			arrived := await(t, "the dead letter", in)
 			t.inTime("the dead letter", begun, time.Second)
-			t.equal("x-delay and exchange", []any{letter.Headers["x-delay"], letter.Exchange}, []any{int64(-1000), d})
+			t.equal("x-delay and exchange", []any{arrived.Headers["x-delay"], arrived.Exchange}, []any{int64(-1000), d})
 			first := death{Queue: q, Reason: "rejected", Count: 1, Keys: []string{q}}
-			t.equal("deaths", t.deaths(letter), []death{first})
+			t.equal("deaths", t.deaths(arrived), []death{first})
 
 			begun = time.Now()
-			t.must(letter.Reject(false))
-			letter = await(t, "the second dead letter", again)
+			t.must(arrived.Reject(false))
+			arrived = await(t, "the second dead letter", again)
 			if took := time.Since(begun); took > 900*time.Millisecond {
 				t.Fatalf("the second dead letter came after %v, want it at once", took)
 			}
-			t.equal("x-delay", letter.Headers["x-delay"], int64(-1000))
-			t.equal("deaths", t.deaths(letter), []death{{Queue: dlq, Reason: "rejected", Exchange: d, Count: 1, Keys: []string{"k"}}, first})
+			t.equal("x-delay", arrived.Headers["x-delay"], int64(-1000))
+			t.equal("deaths", t.deaths(arrived), []death{{Queue: dlq, Reason: "rejected", Exchange: d, Count: 1, Keys: []string{"k"}}, first})
 		}),
 	delays(6, "delayed-republished", "A message that a consumer publishes again, with a positive x-delay instead of the negative one, is delayed again.",
 		func(t *T) {

@@ -93,7 +93,7 @@ var exchangeTypeCases = []Case{
 			for i := range 40 {
 				ch.publish("", q, fmt.Sprint(i))
 			}
-			t.eventually("forty letters", func() bool { return ch.depth(a)+ch.depth(b) == 40 })
+			t.eventually("forty dead letters", func() bool { return ch.depth(a)+ch.depth(b) == 40 })
 			t.together([][]string{ch.drain(a), ch.drain(b)}) // all have the key of q
 		},
 	},

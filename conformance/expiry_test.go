@@ -210,7 +210,7 @@ var ttlCases = []Case{
 				ch.publish("", q, m, expiration("60000"))
 			}
 			d := ch.take(work, 1)[0]
-			t.equal("letter", []string{string(d.Body), t.deaths(d)[0].Reason}, []string{"a", "maxlen"})
+			t.equal("dead letter", []string{string(d.Body), t.deaths(d)[0].Reason}, []string{"a", "maxlen"})
 			t.equal("waiting", ch.depth(q), 2)
 		},
 	},

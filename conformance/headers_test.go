@@ -6,8 +6,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// letters is the messages that the cases of headers exchanges publish, by their bodies.
-var letters = map[string]amqp.Table{
+// headersMessages are the messages that the cases of headers exchanges publish, by their bodies.
+var headersMessages = map[string]amqp.Table{
 	"none":    nil,
 	"a1":      {"a": int32(1)},
 	"a1-long": {"a": int64(1)},
@@ -72,15 +72,15 @@ var headersCases = []Case{
 			ch.bind(q, x, "", amqp.Table{"a": int32(1)})
 			ch.bind(q, x, "", amqp.Table{"b": int32(2)})
 			t.must(ch.QueueUnbind(q, "", x, amqp.Table{"a": int32(1)}))
-			ch.publish(x, "", "a1", headers(letters["a1"]))
-			ch.publish(x, "", "b2", headers(letters["b2"]))
+			ch.publish(x, "", "a1", headers(headersMessages["a1"]))
+			ch.publish(x, "", "b2", headers(headersMessages["b2"]))
 			t.equal("got", bodies(ch.fetch(q, 1)), []string{"b2"})
 			ch.empty(q)
 		},
 	},
 }
 
-// matching is a case of one binding of a headers exchange: of all letters it takes those named.
+// matching is a case of one binding of a headers exchange: of all messages it takes those named.
 func matching(name, rule string, binding amqp.Table, want ...string) Case {
 	return Case{
 		Topic: surface, Section: 10, Name: "headers-" + name, Rule: rule,
@@ -89,7 +89,7 @@ func matching(name, rule string, binding amqp.Table, want ...string) Case {
 			x := ch.exchange("x", "headers")
 			q := ch.queue("q")
 			ch.bind(q, x, "", binding)
-			for body, h := range letters {
+			for body, h := range headersMessages {
 				ch.publish(x, "", body, headers(h))
 			}
 			got := ch.drain(q)

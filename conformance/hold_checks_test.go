@@ -44,7 +44,7 @@ var holdCases = []Case{
 			if t.differs() {
 				ch.awaitHeld(q, 1)
 			} else {
-				t.pass(500 * time.Millisecond) // nothing tells when the letter has found that its exchange is missing
+				t.pass(500 * time.Millisecond) // nothing tells when it has found that its exchange is missing
 			}
 			ch.exchange("x", "fanout")
 			ch.bind(dlq, x, "")
@@ -212,5 +212,6 @@ func (ch *channel) awaitKept(queue string, k kept) {
 // awaitHeld waits until a queue keeps n dead letters.
 func (ch *channel) awaitHeld(queue string, n int) {
 	ch.t.Helper()
-	ch.t.within(countsLimit, fmt.Sprintf("%d letters kept by %s", n, queue), func() bool { return ch.t.kept(queue).Held == n })
+	ch.t.within(countsLimit, fmt.Sprintf("%d dead letters kept by %s", n, queue),
+		func() bool { return ch.t.kept(queue).Held == n })
 }

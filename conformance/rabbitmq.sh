@@ -115,7 +115,7 @@ start() {
 		disk_free_limit.absolute = 50MB
 		log.file.level = info
 	CONF
-	# A letter kept by at-least-once is tried again after a second, not after three minutes.
+	# A dead letter kept by at-least-once is tried again after a second, not after three minutes.
 	echo '[{rabbit, [{dead_letter_worker_publisher_confirm_timeout, 1000}]}].' >"$dir/advanced.config"
 	exchanges=rabbitmq_consistent_hash_exchange,rabbitmq_random_exchange,rabbitmq_sharding,rabbitmq_recent_history_exchange
 	echo "[rabbitmq_management,rabbitmq_prometheus,$exchanges]." >"$dir/enabled_plugins"

@@ -68,7 +68,7 @@ var shelfCases = []Case{
 	},
 }
 
-// awaitLost waits until one letter of the case's vhost is on the shelf, for that cause.
+// awaitLost waits until one lost letter of the case's vhost is on the shelf, for that cause.
 func (t *T) awaitLost(cause string) {
 	t.Helper()
 	var page struct {

@@ -36,7 +36,7 @@ func (a *audit) run(all []*shape, books map[*shape]*ledger) (sum account) {
 	return sum
 }
 
-// recover brings lost and held letters to the queues where they would have gone.
+// recover brings lost letters and held dead letters to the queues where they would have gone.
 func (a *audit) recover(ch *amqp.Channel) {
 	a.t.Helper()
 	const lost = "expire.lost"
@@ -54,7 +54,7 @@ func (a *audit) recover(ch *amqp.Channel) {
 		}
 	}
 	must(a.t, ch.ExchangeDelete(lostExchange, false, false))
-	eventually(a.t, "held letters go where there is room now", func() bool {
+	eventually(a.t, "held dead letters go where there is room now", func() bool {
 		var queues []struct {
 			Held int `json:"messages_dlx"`
 		}
@@ -97,7 +97,7 @@ func (a *audit) shape(s *shape, books *ledger) account {
 			books.fault("%d messages, more than the limit", n)
 		}
 	}
-	for _, queue := range s.letters() {
+	for _, queue := range s.deadLetters() {
 		a.look(channelOn(a.t, conn), s, books, queue, seen)
 	}
 	if s.copies() != "" {
@@ -110,8 +110,8 @@ func (a *audit) shape(s *shape, books *ledger) account {
 // look takes every message of one queue, and acks some. The answer to a question proves it.
 func (a *audit) look(ch *amqp.Channel, s *shape, books *ledger, queue string, seen map[id][]sighting) int {
 	a.t.Helper()
-	letters := queue != s.name
-	durable := letters || !s.volatile
+	dead := queue != s.name
+	durable := dead || !s.volatile
 	depth := func() int {
 		q, err := ch.QueueDeclarePassive(queue, durable, false, false, false, nil)
 		must(a.t, err)
@@ -123,7 +123,7 @@ func (a *audit) look(ch *amqp.Channel, s *shape, books *ledger, queue string, se
 	inOrder := newOrder(s)
 	for place := range n {
 		d := await(a.t, fmt.Sprintf("message %d of %d in %s", place+1, n, queue), deliveries)
-		i, at, err := s.sight(&d, letters)
+		i, at, err := s.sight(&d, dead)
 		if err != nil {
 			books.fault("in %s: %v", queue, err)
 			continue
@@ -145,7 +145,7 @@ func (a *audit) look(ch *amqp.Channel, s *shape, books *ledger, queue string, se
 			continue
 		}
 		// What a quorum queue got back has no place of its own; what was rejected is in the order of that.
-		if s.delayed || s.quorum && d.Redelivered || letters && (s.reason == "rejected" || !s.lettersInOrder()) {
+		if s.delayed || s.quorum && d.Redelivered || dead && (s.reason == "rejected" || !s.deadLettersInOrder()) {
 			continue
 		}
 		if wrong := inOrder.next(i); wrong != "" {
@@ -158,8 +158,8 @@ func (a *audit) look(ch *amqp.Channel, s *shape, books *ledger, queue string, se
 	return n
 }
 
-// compareCopies looks at the queue that has each letter too. It is emptied only together with all others, so that it
-// has those, too, that are settled elsewhere.
+// compareCopies looks at the queue that has each dead letter too. It is emptied only together with all
+// others, so that it has those, too, that are settled elsewhere.
 func (a *audit) compareCopies(ch *amqp.Channel, s *shape, books *ledger, seen map[id][]sighting) {
 	a.t.Helper()
 	all := *a
@@ -170,12 +170,12 @@ func (a *audit) compareCopies(ch *amqp.Channel, s *shape, books *ledger, seen ma
 	all.look(ch, s, books, s.copies(), copies)
 	for i, at := range copies {
 		if len(at) > 1 {
-			books.fault("letter %v has %d copies: %+v", i, len(at), at)
+			books.fault("dead letter %v has %d copies: %+v", i, len(at), at)
 		}
 	}
 	for i, at := range seen {
-		if at[0].letters && len(copies[i]) == 0 {
-			books.fault("letter %v has no copy", i)
+		if at[0].dead && len(copies[i]) == 0 {
+			books.fault("dead letter %v has no copy", i)
 		}
 	}
 }

@@ -10,12 +10,13 @@
 // A siege is one data directory, round by round: a mixed load, a blow from a shuffled deck, a restart (which may itself
 // be killed), and an audit that looks at every message there is. What an audit holds against the books:
 //
-//   - what was confirmed or delivered is there, once, until somebody settles it; a dead letter is in its source or where
+//   - what was confirmed or delivered is there, once, until somebody settles it; a dead letter is in its
+//     source or where
 //     it belongs, never in both, never in neither, lost and held ones included;
 //   - what was acked or rejected more than lateMax before the end does not come back, nor what a later answer proved;
 //     what had gone stays away;
 //   - what was handed over is marked redelivered, what was not is not;
-//   - messages of one publisher are in their order, letters in the order of their deaths;
+//   - messages of one publisher are in their order, dead letters in the order of their deaths;
 //   - a delayed message waits or has come, never both, whatever the process went through; it does not come before its
 //     instant, nor after the answer that it was cancelled; it has come where the answer is that it was too late;
 //   - transient messages go with the process, and do not if it lives;

@@ -28,7 +28,7 @@ func TestKillLedger(t *testing.T) {
 	expire := &shape{name: "expire", reason: "expired"}
 	volatile := &shape{name: "volatile", volatile: true, style: rejects, reason: "rejected"}
 	source, again := sighting{}, sighting{redelivered: true}
-	dead, deadAgain := sighting{letters: true}, sighting{letters: true, redelivered: true}
+	dead, deadAgain := sighting{dead: true}, sighting{dead: true, redelivered: true}
 	one := func(k known) entry { return entry{known: k} }
 	sent := func(k known, at time.Duration) entry { return entry{known: k, settled: at} }
 	killed, left := ending{died: true, at: 10 * time.Second}, ending{at: 10 * time.Second}
@@ -67,25 +67,25 @@ func TestKillLedger(t *testing.T) {
 		{"rejected and lost", reject, persistent, one(confirmed | handed | rejected), killed, nil, false},
 		{"nobody rejected it and dead", reject, persistent, one(confirmed | handed), killed, []sighting{dead}, false},
 		{"acked and dead", reject, persistent, one(confirmed | handed | acked), killed, []sighting{dead}, false},
-		{"seen dead and back", reject, persistent, one(confirmed | rejected | letter), killed, []sighting{again}, false},
-		{"letter acked and gone", reject, persistent, one(confirmed | rejected | letter | letterAcked), killed, nil, true},
-		{"letter acked for certain and there", reject, persistent, one(rejected | letter | letterAcked | letterAckedSafe), killed, []sighting{deadAgain}, false},
-		{"letter acked long before and there", reject, persistent, sent(rejected|letter|letterAcked, old), killed, []sighting{deadAgain}, false},
+		{"seen dead and back", reject, persistent, one(confirmed | rejected | seenDead), killed, []sighting{again}, false},
+		{"dead letter acked and gone", reject, persistent, one(confirmed | rejected | seenDead | deadAcked), killed, nil, true},
+		{"dead letter acked for certain and there", reject, persistent, one(rejected | seenDead | deadAcked | deadAckedSafe), killed, []sighting{deadAgain}, false},
+		{"dead letter acked long before and there", reject, persistent, sent(rejected|seenDead|deadAcked, old), killed, []sighting{deadAgain}, false},
 		{"expired", expire, persistent, one(confirmed), killed, []sighting{dead}, true},
-		{"expired with a wrong death", expire, persistent, one(confirmed), killed, []sighting{{letters: true, death: "died of boredom"}}, false},
+		{"expired with a wrong death", expire, persistent, one(confirmed), killed, []sighting{{dead: true, death: "died of boredom"}}, false},
 		{"expired and marked", expire, persistent, one(confirmed), killed, []sighting{deadAgain}, false},
 		{"never handed and marked", expire, persistent, one(confirmed), killed, []sighting{again}, false},
 		{"volatile and lost", volatile, persistent, one(confirmed | handed), killed, nil, true},
 		{"volatile, rejected and lost", volatile, persistent, one(confirmed | handed | rejected), killed, nil, true},
 		{"volatile, rejected for certain and lost", volatile, persistent, one(confirmed | handed | rejected | rejectedSafe), killed, nil, false},
-		{"volatile, dead and lost", volatile, persistent, one(rejected | letter), killed, nil, false},
-		{"volatile, dead and there", volatile, persistent, one(rejected | letter), killed, []sighting{deadAgain}, true},
+		{"volatile, dead and lost", volatile, persistent, one(rejected | seenDead), killed, nil, false},
+		{"volatile, dead and there", volatile, persistent, one(rejected | seenDead), killed, []sighting{deadAgain}, true},
 		{"transient and gone", work, transient, one(confirmed), killed, nil, true},
 		{"transient and there", work, transient, one(confirmed), killed, []sighting{source}, false},
 		{"transient in a quorum queue and gone", quorum, transient, one(confirmed), killed, nil, false},
 		{"transient in a quorum queue and there", quorum, transient, one(confirmed), killed, []sighting{source}, true},
-		{"transient, dead and gone", reject, transient, one(rejected | rejectedSafe | letter), killed, nil, true},
-		{"transient, dead and there", reject, transient, one(rejected | letter), killed, []sighting{deadAgain}, false},
+		{"transient, dead and gone", reject, transient, one(rejected | rejectedSafe | seenDead), killed, nil, true},
+		{"transient, dead and there", reject, transient, one(rejected | seenDead), killed, []sighting{deadAgain}, false},
 		{"transient and lost, nothing died", work, transient, one(confirmed), left, nil, false},
 		{"volatile and lost, nothing died", volatile, persistent, one(confirmed), left, nil, false},
 		{"acked just before and back, nothing died", work, persistent, sent(confirmed|handed|acked, young), left, []sighting{again}, false},
@@ -134,12 +134,12 @@ func TestKillBooks(t *testing.T) {
 			l.tried(i, 1)
 			return nil
 		}},
-		{"letters out of order", "rejected earlier", func(l *ledger) map[id][]sighting {
+		{"dead letters out of order", "rejected earlier", func(l *ledger) map[id][]sighting {
 			seen := map[id][]sighting{}
 			for k := range 3 {
 				l.open(i + id(k))
 				l.die(i+id(k), uint64(1<<32+k))
-				seen[i+id(k)] = []sighting{{letters: true, queue: "reject.dead", place: (k + 2) % 3}}
+				seen[i+id(k)] = []sighting{{dead: true, queue: "reject.dead", place: (k + 2) % 3}}
 			}
 			return seen
 		}},

@@ -19,21 +19,21 @@ const lateMax = time.Second
 type known uint32
 
 const (
-	confirmed       known = 1 << iota // the publisher has the confirm
-	nacked                            // the publisher has a nack
-	handed                            // a consumer of the source had it
-	handedSafe                        // and something later than that was confirmed
-	acked                             // by a consumer of the source
-	ackedSafe                         // and something later was answered
-	rejected                          // by a consumer of the source, without requeue
-	rejectedSafe                      // and something later was answered
-	letter                            // a consumer of the letters had it
-	letterAcked                       // by that consumer
-	letterAckedSafe                   // and something later was answered
+	confirmed     known = 1 << iota // the publisher has the confirm
+	nacked                          // the publisher has a nack
+	handed                          // a consumer of the source had it
+	handedSafe                      // and something later than that was confirmed
+	acked                           // by a consumer of the source
+	ackedSafe                       // and something later was answered
+	rejected                        // by a consumer of the source, without requeue
+	rejectedSafe                    // and something later was answered
+	seenDead                        // a consumer of the dead letters had it
+	deadAcked                       // by that consumer
+	deadAckedSafe                   // and something later was answered
 
 	// What the last audit found. Neither: there was none since the message was published.
 	wasSource
-	wasLetters
+	wasDead
 	waited // for its instant, in a delayed exchange
 	wasOff // nothing, as it must: it was cancelled
 
@@ -43,7 +43,7 @@ const (
 	cancelled // and it will never come
 	fired     // and it had come before
 
-	audited = wasSource | wasLetters | waited | wasOff
+	audited = wasSource | wasDead | waited | wasOff
 )
 
 // An entry is all that is known of a message. What has gone for certain has none.
@@ -66,7 +66,7 @@ type ending struct {
 
 // A sighting is one copy of a message that an audit found.
 type sighting struct {
-	letters     bool   // among the dead letters, else in the source
+	dead        bool   // among the dead letters, else in the source
 	queue       string // in which it was
 	place       int    // in that queue
 	redelivered bool
@@ -82,11 +82,12 @@ func (s *shape) judge(i id, e entry, seen []sighting, end ending) string {
 		return s.judgeDelayed(i, e, seen, end)
 	}
 	k := e.known.aged(e, end)
-	survives, lettersSurvive := !end.died || s.survives(i), !end.died || !i.transient()
+	survives, deadLettersSurvive := !end.died || s.survives(i), !end.died || !i.transient()
 	// A delivery waits until the disk has the message, as a confirm does: whoever was told of it may rely on it.
-	exists := lettersSurvive && k&(letter|wasLetters|rejectedSafe) != 0 || survives && k&(confirmed|handed|wasSource) != 0
-	gone := k&(acked|letterAcked) != 0
-	mustBeGone := k&(ackedSafe|letterAckedSafe|nacked) != 0
+	exists := deadLettersSurvive && k&(seenDead|wasDead|rejectedSafe) != 0 || survives &&
+		k&(confirmed|handed|wasSource) != 0
+	gone := k&(acked|deadAcked) != 0
+	mustBeGone := k&(ackedSafe|deadAckedSafe|nacked) != 0
 	switch {
 	case len(seen) == 0 && exists && !gone:
 		return "lost"
@@ -97,14 +98,14 @@ func (s *shape) judge(i id, e entry, seen []sighting, end ending) string {
 	case mustBeGone:
 		return "came back"
 	}
-	if at := seen[0]; at.letters {
-		return s.judgeLetter(k, at, lettersSurvive)
+	if at := seen[0]; at.dead {
+		return s.judgeDeadLetter(k, at, deadLettersSurvive)
 	}
 	at := seen[0]
 	switch {
 	case !survives:
 		return "outlived the process, which a transient message does not"
-	case k&(letter|wasLetters|rejectedSafe) != 0:
+	case k&(seenDead|wasDead|rejectedSafe) != 0:
 		return "is in its source again after its death"
 	case s.style != retries && !at.redelivered && (k&(handedSafe|wasSource) != 0 || k&handed != 0 && !end.died):
 		return "was handed over before and is not marked redelivered"
@@ -114,20 +115,20 @@ func (s *shape) judge(i id, e entry, seen []sighting, end ending) string {
 	return ""
 }
 
-func (s *shape) judgeLetter(k known, at sighting, survives bool) string {
+func (s *shape) judgeDeadLetter(k known, at sighting, survives bool) string {
 	switch {
 	case !survives:
 		return "outlived the process as a dead letter, which a transient message does not"
-	case k&acked != 0 && k&(rejected|letter|wasLetters) == 0:
+	case k&acked != 0 && k&(rejected|seenDead|wasDead) == 0:
 		return "died after it was acked"
-	case s.style == rejects && k&(rejected|letter|wasLetters) == 0:
+	case s.style == rejects && k&(rejected|seenDead|wasDead) == 0:
 		return "died and nobody rejected it"
 	case at.death != "":
 		return at.death
-	case at.redelivered && k&(audited|letter) == 0 && !s.lettersRead:
-		return "a letter that nobody had is marked redelivered"
-	case !at.redelivered && k&wasLetters != 0:
-		return "a letter that an audit had is not marked redelivered"
+	case at.redelivered && k&(audited|seenDead) == 0 && !s.deadLettersRead:
+		return "a dead letter that nobody had is marked redelivered"
+	case !at.redelivered && k&wasDead != 0:
+		return "a dead letter that an audit had is not marked redelivered"
 	}
 	return ""
 }
@@ -139,8 +140,8 @@ func (k known) aged(e entry, end ending) known {
 	}
 	// Too old to be undone; and of whoever takes his leave of a living broker all has been read that he sent.
 	switch {
-	case k&letterAcked != 0:
-		return k | letterAckedSafe
+	case k&deadAcked != 0:
+		return k | deadAckedSafe
 	case k&rejected != 0:
 		return k | rejectedSafe
 	case k&acked != 0:
@@ -177,7 +178,7 @@ func (l *ledger) open(i id) {
 func (l *ledger) note(k known, ids ...id) {
 	l.change(func(e *entry) {
 		e.known |= k
-		if k&(handed|letter) != 0 {
+		if k&(handed|seenDead) != 0 {
 			e.settled = 0 // what was sent before did not arrive
 		}
 	}, ids...)
@@ -231,7 +232,7 @@ func (l *ledger) fault(format string, about ...any) {
 // An account sums up what an audit found.
 type account struct {
 	published, confirmed int // since the last audit
-	source, letters      int // copies there are
+	source, deadLetters  int // copies there are
 	lost, doubled        int
 	delayed, waiting     int // delayed ones of those that were confirmed; copies that wait
 	off, came, late      int // delayed messages that were cancelled, those of them that came, and answers that it was too late
@@ -243,7 +244,7 @@ func (a *account) add(b account) {
 	a.published += b.published
 	a.confirmed += b.confirmed
 	a.source += b.source
-	a.letters += b.letters
+	a.deadLetters += b.deadLetters
 	a.lost += b.lost
 	a.doubled += b.doubled
 	a.delayed += b.delayed
@@ -269,7 +270,7 @@ func (l *ledger) close(s *shape, seen map[id][]sighting, end ending) (a account)
 			a.faults = append(a.faults, fmt.Sprintf("%s: message %v is there: it had gone, or nobody published it: %+v", s.name, i, at))
 		}
 	}
-	if s.lettersInOrder() && s.reason == "rejected" {
+	if s.deadLettersInOrder() && s.reason == "rejected" {
 		a.faults = append(a.faults, l.outOfOrder(s, seen)...)
 	}
 	for i, e := range l.mu.entries {
@@ -298,14 +299,14 @@ func (l *ledger) close(s *shape, seen map[id][]sighting, end ending) (a account)
 			l.mu.entries[i] = carried(e, at[0])
 		case len(at) == 0 || at[0].settled:
 			delete(l.mu.entries, i)
-		case at[0].letters:
-			l.mu.entries[i] = entry{known: wasLetters, death: e.death}
+		case at[0].dead:
+			l.mu.entries[i] = entry{known: wasDead, death: e.death}
 		default:
 			l.mu.entries[i] = entry{known: wasSource, tries: e.tries, deaths: e.deaths}
 		}
 		for _, one := range at {
-			if one.letters {
-				a.letters++
+			if one.dead {
+				a.deadLetters++
 			} else {
 				a.source++
 			}
@@ -314,7 +315,7 @@ func (l *ledger) close(s *shape, seen map[id][]sighting, end ending) (a account)
 	return a
 }
 
-// outOfOrder says where letters are not in the order in which one reader rejected them.
+// outOfOrder says where dead letters are not in the order in which one reader rejected them.
 func (l *ledger) outOfOrder(s *shape, seen map[id][]sighting) (faults []string) {
 	type one struct {
 		id
@@ -323,7 +324,7 @@ func (l *ledger) outOfOrder(s *shape, seen map[id][]sighting) (faults []string) 
 	}
 	queues := map[string][]one{}
 	for i, at := range seen {
-		if e := l.mu.entries[i]; len(at) == 1 && at[0].letters && e.death != 0 {
+		if e := l.mu.entries[i]; len(at) == 1 && at[0].dead && e.death != 0 {
 			queues[at[0].queue] = append(queues[at[0].queue], one{i, at[0].place, e.death})
 		}
 	}
@@ -332,7 +333,7 @@ func (l *ledger) outOfOrder(s *shape, seen map[id][]sighting) (faults []string) 
 		for k := 1; k < len(all); k++ {
 			a, b := all[k-1], all[k]
 			if a.death>>32 == b.death>>32 && a.death > b.death {
-				faults = append(faults, fmt.Sprintf("%s: letter %v is before %v, which was rejected earlier", queue, a.id, b.id))
+				faults = append(faults, fmt.Sprintf("%s: dead letter %v is before %v, which was rejected earlier", queue, a.id, b.id))
 			}
 		}
 	}
@@ -367,13 +368,13 @@ func (o *order) next(i id) string {
 }
 
 // sight reads one message that an audit found.
-func (s *shape) sight(d *amqp.Delivery, letters bool) (id, sighting, error) {
+func (s *shape) sight(d *amqp.Delivery, deadLetters bool) (id, sighting, error) {
 	i, err := idOf(d)
 	if err != nil {
 		return i, sighting{}, err
 	}
-	at := sighting{letters: letters, redelivered: d.Redelivered}
-	if letters {
+	at := sighting{dead: deadLetters, redelivered: d.Redelivered}
+	if deadLetters {
 		at.death = s.wrongDeath(d)
 	}
 	return i, at, nil

@@ -66,8 +66,8 @@ func newLoad(b *broker, round int, random *rand.Rand, all []*shape, books map[*s
 		if s.style != none {
 			l.all = append(l.all, l.consumer(s, books[s], s.name, false))
 		}
-		for _, queue := range s.letters() {
-			if s.lettersRead {
+		for _, queue := range s.deadLetters() {
+			if s.deadLettersRead {
 				l.all = append(l.all, l.consumer(s, books[s], queue, true))
 			}
 		}

@@ -17,14 +17,14 @@ const (
 
 // A reader takes messages on one channel, settles most of them, and notes what it did.
 type reader struct {
-	l       *load
-	ch      *amqp.Channel
-	s       *shape
-	books   *ledger
-	letters bool
-	number  uint64
-	random  *rand.Rand
-	order   *order
+	l           *load
+	ch          *amqp.Channel
+	s           *shape
+	books       *ledger
+	deadLetters bool
+	number      uint64
+	random      *rand.Rand
+	order       *order
 
 	rejections uint64
 	hoard      []amqp.Delivery
@@ -34,11 +34,11 @@ type reader struct {
 	sent       []id // everything settled on this channel
 }
 
-// consumer returns a consumer of the source of a shape, or of its letters.
-func (l *load) consumer(s *shape, books *ledger, queue string, letters bool) client {
+// consumer returns a consumer of the source of a shape, or of its dead letters.
+func (l *load) consumer(s *shape, books *ledger, queue string, deadLetters bool) client {
 	random := rand.New(rand.NewPCG(l.random.Uint64(), l.random.Uint64()))
 	one := func() {}
-	if s.fate == inQueue { // elsewhere letters may be rare
+	if s.fate == inQueue { // elsewhere dead letters may be rare
 		one = l.goal("consumer of "+queue, 10, 200)
 	}
 	return func(conn *amqp.Connection, _ int) {
@@ -50,7 +50,7 @@ func (l *load) consumer(s *shape, books *ledger, queue string, letters bool) cli
 		if err != nil {
 			return
 		}
-		r := &reader{l: l, ch: ch, s: s, books: books, letters: letters, random: random, order: newOrder(s), number: uint64(l.round)<<16 | l.readers.Add(1)}
+		r := &reader{l: l, ch: ch, s: s, books: books, deadLetters: deadLetters, random: random, order: newOrder(s), number: uint64(l.round)<<16 | l.readers.Add(1)}
 		for n := 1; ; n++ {
 			select {
 			case d, ok := <-deliveries:
@@ -86,20 +86,20 @@ func (r *reader) take(d *amqp.Delivery) {
 	}
 	if r.s.delayed {
 		r.books.arrived(i, d)
-	} else if !r.letters && !d.Redelivered && r.s.style != retries {
+	} else if !r.deadLetters && !d.Redelivered && r.s.style != retries {
 		if wrong := r.order.next(i); wrong != "" {
 			r.books.fault("delivered out of order: %s", wrong)
 		}
 	}
 	luck := r.random.IntN(100)
 	switch {
-	case r.letters:
+	case r.deadLetters:
 		if wrong := r.s.wrongDeath(d); wrong != "" {
-			r.books.fault("letter %v %s", i, wrong)
+			r.books.fault("dead letter %v %s", i, wrong)
 		}
-		r.books.note(letter, i)
+		r.books.note(seenDead, i)
 		if luck < 60 {
-			r.ack(d, letterAcked, i)
+			r.ack(d, deadAcked, i)
 		}
 	case r.s.style == hoards:
 		r.takeToHoard(d, i)
@@ -199,14 +199,14 @@ func (r *reader) takeInBulk(d *amqp.Delivery, i id) {
 // is safe. What was handed over is on the disk with the next batch at the latest, so a later confirm proves it.
 func (r *reader) prove() {
 	queue := r.s.name
-	if r.letters || len(r.died) > 0 {
-		queue = r.s.letters()[0]
+	if r.deadLetters || len(r.died) > 0 {
+		queue = r.s.deadLetters()[0]
 	}
 	if _, err := r.ch.QueueDeclarePassive(queue, !r.s.volatile || queue != r.s.name, false, false, false, nil); err != nil {
 		return
 	}
-	if r.letters {
-		r.books.note(letterAckedSafe, r.unproven...)
+	if r.deadLetters {
+		r.books.note(deadAckedSafe, r.unproven...)
 	} else {
 		r.books.note(ackedSafe, r.unproven...)
 	}

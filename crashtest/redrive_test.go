@@ -60,7 +60,7 @@ func TestKillRedrive(t *testing.T) {
 	}
 	ch = b.channel()
 	if n := depth(t, ch, "dead"); n != 0 {
-		t.Errorf("%d letters are left", n)
+		t.Errorf("%d dead letters are left", n)
 	}
 	if lost, doubled := countOnce(t, ch, "work", redriven); lost+doubled > 0 {
 		t.Errorf("after %d kills lost %d, doubled %d", kills, lost, doubled)

@@ -16,7 +16,7 @@ const (
 	expireAfter = 20   // ms
 	lengthMax   = 10   // of the queues that overflow; a policy makes it twice that now and then
 	fullAt      = 200  // of the queue that refuses what is published
-	closedAt    = 20   // of the queues that refuse letters, or twice that
+	closedAt    = 20   // of the queues that refuse dead letters, or twice that
 )
 
 // A style is how the consumer of a source settles.
@@ -29,7 +29,7 @@ const (
 	requeues              // gives back nearly as many as it acks
 	hoards                // holds many and acks any one of them, so that gaps are all over the log
 	rejects               // most
-	retries               // rejects; the letters come back from a queue with a TTL, until there were enough
+	retries               // rejects; the dead letters come back from a queue with a TTL, until there were enough
 )
 
 // A fate is where dead letters are found.
@@ -45,18 +45,18 @@ const (
 
 // A shape is a queue, where its dead letters go, and who reads.
 type shape struct {
-	name        string
-	volatile    bool       // the source is not durable
-	quorum      bool       // it is of the type quorum: every message is persistent, what is returned has no place of its own
-	priorities  bool       // it has priorities, as every quorum queue
-	args        amqp.Table // of the source
-	style       style
-	reason      string // of its dead letters; "" if there are none
-	fate        fate
-	lettersRead bool   // the letters have a consumer, which acks
-	delayed     bool   // its messages come by a delayed exchange
-	via         string // the publisher that it shares with others; "": it has its own
-	burst       int    // how many messages its publisher may send at full speed; zero: burstUsual
+	name            string
+	volatile        bool       // the source is not durable
+	quorum          bool       // it is of the type quorum: every message is persistent, what is returned has no place of its own
+	priorities      bool       // it has priorities, as every quorum queue
+	args            amqp.Table // of the source
+	style           style
+	reason          string // of its dead letters; "" if there are none
+	fate            fate
+	deadLettersRead bool   // the dead letters have a consumer, which acks
+	delayed         bool   // its messages come by a delayed exchange
+	via             string // the publisher that it shares with others; "": it has its own
+	burst           int    // how many messages its publisher may send at full speed; zero: burstUsual
 }
 
 func shapes() []*shape {
@@ -72,18 +72,18 @@ func shapes() []*shape {
 		{name: "priority.still", priorities: true, args: amqp.Table{"x-max-priority": 4}},
 		{name: "later", style: acks, delayed: true},
 		{name: "refuse", style: acks, args: amqp.Table{"x-max-length": fullAt, "x-overflow": "reject-publish"}},
-		{name: "reject", style: rejects, lettersRead: true, reason: "rejected"},
+		{name: "reject", style: rejects, deadLettersRead: true, reason: "rejected"},
 		{name: "reject.either", style: rejects, reason: "rejected", fate: inEither},
 		{name: "reject.held", style: rejects, reason: "rejected", fate: held,
 			args: amqp.Table{"x-dead-letter-strategy": "at-least-once"}},
 		{name: "reject.sure", style: rejects, reason: "rejected", args: amqp.Table{"x-dead-letter-strategy": "at-least-once"}},
-		{name: "reject.refused", style: rejects, lettersRead: true, reason: "rejected", fate: refused},
+		{name: "reject.refused", style: rejects, deadLettersRead: true, reason: "rejected", fate: refused},
 		{name: "retry", style: retries},
 		{name: "expire", args: expire, reason: "expired"},
 		{name: "expire.lost", args: expire, reason: "expired", fate: onShelf},
 		{name: "overflow", reason: "maxlen"},
 		{name: "volatile.reject", volatile: true, style: rejects, reason: "rejected"},
-		{name: "volatile.expire", volatile: true, args: expire, lettersRead: true, reason: "expired"},
+		{name: "volatile.expire", volatile: true, args: expire, deadLettersRead: true, reason: "expired"},
 		{name: "topic.a", style: acks, via: "topic"},
 		{name: "topic.b", style: hoards, via: "topic"},
 		{name: "fan.reject", style: rejects, reason: "rejected", via: "fan"},
@@ -92,8 +92,8 @@ func shapes() []*shape {
 	}
 }
 
-// letters are the queues in which dead letters are found.
-func (s *shape) letters() []string {
+// deadLetters are the queues in which dead letters are found.
+func (s *shape) deadLetters() []string {
 	switch {
 	case s.reason == "":
 		return nil
@@ -103,7 +103,7 @@ func (s *shape) letters() []string {
 	return []string{s.name + ".dead"}
 }
 
-// copies is a queue that has each letter, too; "": there is none. Nobody reads it.
+// copies is a queue that has each dead letter, too; "": there is none. Nobody reads it.
 func (s *shape) copies() string {
 	if s.fate == held {
 		return s.name + ".copies"
@@ -122,15 +122,16 @@ func (s *shape) waiting() string {
 // survives tells whether a message in the source outlives the process.
 func (s *shape) survives(i id) bool { return !s.volatile && (s.quorum || !i.transient()) }
 
-// lettersInOrder tells whether the letters are in their queues as they died: what was lost or held for a while is not.
-func (s *shape) lettersInOrder() bool { return s.fate == inQueue || s.fate == inEither }
+// deadLettersInOrder tells whether the dead letters are in their queues as they died: what was lost or held
+// for a while is not.
+func (s *shape) deadLettersInOrder() bool { return s.fate == inQueue || s.fate == inEither }
 
 const (
 	topicExchange = "crashtest.topic"
 	fanExchange   = "crashtest.fan"
 	innerExchange = "crashtest.inner" // bound to fanExchange
-	bothExchange  = "crashtest.both"  // of letters that go to two queues
-	lostExchange  = "crashtest.lost"  // not there when letters die
+	bothExchange  = "crashtest.both"  // of dead letters that go to two queues
+	lostExchange  = "crashtest.lost"  // not there when dead letters die
 	laterExchange = "crashtest.later" // delays
 )
 
@@ -165,8 +166,8 @@ func (s *shape) declare(t testing.TB, ch *amqp.Channel) {
 	if args == nil {
 		args = amqp.Table{}
 	}
-	for _, letters := range s.letters() {
-		declare(t, ch, letters, true, nil)
+	for _, deadLetters := range s.deadLetters() {
+		declare(t, ch, deadLetters, true, nil)
 	}
 	switch {
 	case s.style == retries:

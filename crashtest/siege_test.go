@@ -290,8 +290,8 @@ func (s *siege) keepWords() {
 // report sums up a round.
 func (s *siege) report(round int, what blow, share int, a account) {
 	s.t.Helper()
-	line := fmt.Sprintf("round %d: %s; serves again after %v; %d published, %d confirmed; there are %d in their queues and %d letters, %d%% taken; %d churned queues; delayed %d, %d wait, cancelled %d, %d too late; lost %d, doubled %d, early %d, cancelled and came %d",
-		round, what, s.start.Round(time.Millisecond), a.published, a.confirmed, a.source, a.letters, share, len(s.churn.queues), a.delayed, a.waiting, a.off, a.late, a.lost, a.doubled, a.early, a.came)
+	line := fmt.Sprintf("round %d: %s; serves again after %v; %d published, %d confirmed; there are %d in their queues and %d dead letters, %d%% taken; %d churned queues; delayed %d, %d wait, cancelled %d, %d too late; lost %d, doubled %d, early %d, cancelled and came %d",
+		round, what, s.start.Round(time.Millisecond), a.published, a.confirmed, a.source, a.deadLetters, share, len(s.churn.queues), a.delayed, a.waiting, a.off, a.late, a.lost, a.doubled, a.early, a.came)
 	s.say("%s", line)
 	s.t.Log(line)
 	for k, f := range a.faults {
@@ -330,7 +330,7 @@ func (s *siege) close() {
 		s.serve()
 	}
 	compareDoors(s.t, s.b, len(s.all))
-	s.t.Logf("%d kills under load, %d while starting; %v; %d published, %d confirmed; audits saw %d copies and %d letters; %d queues deleted, %d policies set; delayed %d, audits saw %d wait, cancelled %d, %d too late; lost %d, doubled %d, early %d, cancelled and came %d",
-		s.kills, s.early, s.dealt, s.sum.published, s.sum.confirmed, s.sum.source, s.sum.letters, s.churn.deleted, s.churn.changes,
+	s.t.Logf("%d kills under load, %d while starting; %v; %d published, %d confirmed; audits saw %d copies and %d dead letters; %d queues deleted, %d policies set; delayed %d, audits saw %d wait, cancelled %d, %d too late; lost %d, doubled %d, early %d, cancelled and came %d",
+		s.kills, s.early, s.dealt, s.sum.published, s.sum.confirmed, s.sum.source, s.sum.deadLetters, s.churn.deleted, s.churn.changes,
 		s.sum.delayed, s.sum.waiting, s.sum.off, s.sum.late, s.sum.lost, s.sum.doubled, s.sum.early, s.sum.came)
 }

@@ -19,31 +19,31 @@ func TestKillVolatileToDurable(t *testing.T) {
 		}
 		return args
 	}
-	// Each way ends when a client has seen the death of one persistent message, "letter".
+	// Each way ends when a client has seen the death of one persistent message, "dying".
 	for _, way := range []struct {
 		name, reason, queue string // of the death before which the message was in the durable queue
 		die                 func(t *testing.T, ch *amqp.Channel)
 	}{
 		{"reject", "rejected", "source", func(t *testing.T, ch *amqp.Channel) {
 			declare(t, ch, "source", false, to("dead", nil))
-			publish(t, ch, "source", []byte("letter"))
+			publish(t, ch, "source", []byte("dying"))
 			reject(t, ch, "source")
 			awaitCount(t, ch, "dead")
 		}},
 		{"maxlen", "maxlen", "source", func(t *testing.T, ch *amqp.Channel) {
 			declare(t, ch, "source", false, to("dead", amqp.Table{"x-max-length": 1}))
-			publish(t, ch, "source", []byte("letter"), []byte("successor"))
+			publish(t, ch, "source", []byte("dying"), []byte("successor"))
 			awaitCount(t, ch, "dead")
 		}},
 		{"expire", "expired", "source", func(t *testing.T, ch *amqp.Channel) {
 			declare(t, ch, "source", false, to("dead", amqp.Table{"x-message-ttl": 10}))
-			publish(t, ch, "source", []byte("letter"))
+			publish(t, ch, "source", []byte("dying"))
 			awaitDelivery(t, ch, "dead")
 		}},
 		{"two hops", "expired", "middle", func(t *testing.T, ch *amqp.Channel) {
 			declare(t, ch, "middle", false, to("dead", amqp.Table{"x-message-ttl": 1}))
 			declare(t, ch, "source", false, to("middle", nil))
-			publish(t, ch, "source", []byte("letter"))
+			publish(t, ch, "source", []byte("dying"))
 			reject(t, ch, "source")
 			awaitDelivery(t, ch, "dead")
 		}},
@@ -61,8 +61,8 @@ func TestKillVolatileToDurable(t *testing.T) {
 			ch = b.channel()
 			d, ok, err := ch.Get("dead", false)
 			must(t, err)
-			if !ok || string(d.Body) != "letter" {
-				t.Fatalf("got %v %q, want the letter", ok, d.Body)
+			if !ok || string(d.Body) != "dying" {
+				t.Fatalf("got %v %q, want the dead letter", ok, d.Body)
 			}
 			s := shape{name: way.queue, reason: way.reason}
 			d.Headers["x-death"] = d.Headers["x-death"].([]any)[:1]
@@ -70,7 +70,7 @@ func TestKillVolatileToDurable(t *testing.T) {
 				t.Error(wrong)
 			}
 			if n := depth(t, ch, "dead"); n != 0 {
-				t.Errorf("%d more letters", n)
+				t.Errorf("%d more dead letters", n)
 			}
 			_, err = ch.QueueDeclarePassive("source", false, false, false, false, nil)
 			refusal(t, err, amqp.NotFound)
@@ -100,5 +100,5 @@ func awaitDelivery(t testing.TB, ch *amqp.Channel, queue string) {
 	t.Helper()
 	deliveries, err := ch.Consume(queue, "", false, false, false, false, nil)
 	must(t, err)
-	await(t, "the letter", deliveries)
+	await(t, "the dead letter", deliveries)
 }

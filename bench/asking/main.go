@@ -16,7 +16,7 @@ import (
 
 func main() {
 	lasts := flag.Duration("for", 10*time.Second, "how long it asks")
-	user := flag.String("user", "guest", "who asks, with a password of the same letters")
+	user := flag.String("user", "guest", "who asks; the password is the same")
 	flag.Parse()
 	if err := ask(flag.Args(), *user, time.Now().Add(*lasts)); err != nil {
 		fmt.Fprintln(os.Stderr, "asking:", err)

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// largeRounds is how often the large letters are redriven: from one queue to the other, and back.
+	// largeRounds is how often the large dead letters are redriven: from one queue to the other, and back.
 	largeRounds = 5
 	// largeGrowth is how much more the broker may have resident after the last round than after the first.
 	largeGrowth = 64 << 20
@@ -46,7 +46,7 @@ func (b *bench) large() error {
 		return err
 	}
 	fmt.Printf("\n| redrive of %d dead letters of %d MB | it took, ms | p50, ms | p99 | max | resident, MiB | peak |\n",
-		b.letters, b.octets/1_000_000)
+		b.deadLetters, b.octets/1_000_000)
 	fmt.Println("|--|--|--|--|--|--|--|")
 	if _, err := b.largeRow("nothing", func() error { return nil }); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (b *bench) fillLarge(conn *amqp.Connection) error {
 		return err
 	}
 	body := make([]byte, b.octets)
-	for i := range b.letters {
+	for i := range b.deadLetters {
 		copy(body, strconv.Itoa(i))
 		confirm, err := ch.PublishWithDeferredConfirmWithContext(context.Background(), "", "large", false, false,
 			amqp.Publishing{DeliveryMode: amqp.Persistent, Headers: amqp.Table{"n": i}, Body: body})
@@ -145,8 +145,8 @@ func (b *bench) redrive(from, to string) error {
 		time.Sleep(20 * time.Millisecond)
 		err = b.ask(http.MethodGet, fmt.Sprintf("/api/x/redrives/%%2F/%d", job.ID), nil, &job)
 	}
-	if err == nil && job.Moved != b.letters {
-		err = fmt.Errorf("%d dead letters of %d were redriven", job.Moved, b.letters)
+	if err == nil && job.Moved != b.deadLetters {
+		err = fmt.Errorf("%d dead letters of %d were redriven", job.Moved, b.deadLetters)
 	}
 	return err
 }

@@ -25,8 +25,8 @@ type bench struct {
 	pid                      int
 	backlog, queues, copies,
 	unacked, ends int
-	letters, octets int // dead letters that are redriven, and of the body of each
-	pace            time.Duration
+	deadLetters, octets int // dead letters that are redriven, and of the body of each
+	pace                time.Duration
 
 	held *exec.Cmd // the process whose connections end
 
@@ -41,7 +41,7 @@ func main() {
 	var b bench
 	flag.StringVar(&b.url, "url", "amqp://guest:guest@127.0.0.1:5672/", "the broker")
 	flag.IntVar(&b.backlog, "backlog", 5_000_000, "messages that are purged, and deleted with their queue")
-	flag.IntVar(&b.queues, "queues", 10_000, "that a letter goes to")
+	flag.IntVar(&b.queues, "queues", 10_000, "that a dead letter goes to")
 	flag.IntVar(&b.copies, "copies", 200_000, "that a commit makes, in 1,000 queues")
 	flag.IntVar(&b.unacked, "unacked", 200_000, "messages of a channel that is closed")
 	flag.StringVar(&b.management, "management", "http://127.0.0.1:15672", "its management API")
@@ -50,7 +50,7 @@ func main() {
 	shared := flag.Bool("shared", false, "these consume from one queue")
 	flag.StringVar(&b.metrics, "metrics", "http://127.0.0.1:15692", "its metrics")
 	flag.IntVar(&b.pid, "pid", 0, "its process")
-	flag.IntVar(&b.letters, "letters", 256, "large dead letters that are redriven")
+	flag.IntVar(&b.deadLetters, "letters", 256, "large dead letters that are redriven")
 	flag.IntVar(&b.octets, "octets", 15_000_000, "of the body of each")
 	large := flag.Bool("large", false, "redrive large dead letters, and nothing else")
 	flag.DurationVar(&b.pace, "pace", time.Millisecond, "between two messages through the measured queue")
@@ -105,8 +105,8 @@ func (b *bench) run() error {
 		}},
 		{"close", func() error { return b.fill(ch, "held", b.unacked) }, func() error { return b.close(conn) }},
 		{"commit", func() error { return b.bind(ch, "commit", min(1000, b.copies)) }, func() error { return b.commit(conn) }},
-		{"letter", func() error { return b.source(ch) }, func() error { return b.reject(ch) }},
-		{"letter again", func() error { return nil }, func() error { return b.reject(ch) }},
+		{"dead letter", func() error { return b.source(ch) }, func() error { return b.reject(ch) }},
+		{"dead letter again", func() error { return nil }, func() error { return b.reject(ch) }},
 		{"ends", b.startCrowd, b.killCrowd},
 		{"ends, one queue", b.startSharing, b.killCrowd},
 	}

@@ -59,7 +59,7 @@ for (const language of ['en', 'zh-CN']) {
       await reject(channel, name, 1);
       const row = c.page.getByRole('row').filter({ hasText: `letter-${language}` });
       await row.waitFor();
-      t.diagnostic(`the letter showed up ${Date.now() - begun} ms after it was to be rejected`);
+      t.diagnostic(`the dead letter showed up ${Date.now() - begun} ms after it was to be rejected`);
       await row.getByRole('link').first().click();
       await c.page
         .getByRole('heading', { level: 1, name: c.say('viewer.title', { id: `letter-${language}` }) })
@@ -182,7 +182,7 @@ for (const language of ['en', 'zh-CN']) {
   );
 }
 
-world.test('the way of a letter that died three times', async (c) => {
+world.test('the way of a dead letter that died three times', async (c) => {
   const channel = await c.broker.channel();
   await queues(channel, {
     'hop.one': { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'hop.two' },
@@ -210,7 +210,7 @@ world.test('the way of a letter that died three times', async (c) => {
   );
 });
 
-world.test('letters by the exception that a header tells of', async (c) => {
+world.test('dead letters by the exception that a header tells of', async (c) => {
   await pair(await c.broker.channel(), 'grouped', 12);
   await c.open('/letters?filter=queue:grouped.dead&view=groups');
   await c.page.getByLabel(c.say('letters.group_by')).selectOption('header');
@@ -227,7 +227,7 @@ world.test('letters by the exception that a header tells of', async (c) => {
   await c.page.getByRole('row').filter({ hasText: 'grouped-' }).nth(5).waitFor();
 });
 
-world.test('a letter is edited and sent again, after its changes were shown', async (c) => {
+world.test('a dead letter is edited and sent again, after its changes were shown', async (c) => {
   const channel = await c.broker.channel();
   await pair(channel, 'edited', 1);
   await c.open('/letters?view=list&filter=queue:edited.dead');
@@ -260,7 +260,7 @@ world.test('a letter is edited and sent again, after its changes were shown', as
   assert.ok('x-edited-from' in got.properties.headers, Object.keys(got.properties.headers).join());
 });
 
-world.test('a letter is discarded, is found among the lost ones, and is restored', async (c) => {
+world.test('a dead letter is discarded, is found among the lost ones, and is restored', async (c) => {
   await pair(await c.broker.channel(), 'thrown', 1);
   await c.open('/letters?view=list&filter=queue:thrown.dead');
   await c.page.getByRole('row').filter({ hasText: 'thrown-0' }).getByRole('link').first().click();
@@ -368,7 +368,7 @@ world.test(
 );
 
 world.test(
-  'a redrive is called by what a filter finds, and asks again before letters come to where they are',
+  'a redrive is called by what a filter finds, and asks again before dead letters come to where they are',
   async (c) => {
     const channel = await c.broker.channel();
     await pair(channel, 'priced', 1);
@@ -441,7 +441,7 @@ world.test('a group is discarded, and brought back from the lost letters', async
   );
 });
 
-world.test('letters are exported, and imported into another queue, each only once', async (c) => {
+world.test('dead letters are exported, and imported into another queue, each only once', async (c) => {
   const channel = await c.broker.channel();
   await pair(channel, 'carried', 5);
   await queues(channel, { 'carried.copy': {} });
@@ -475,7 +475,7 @@ world.test('letters are exported, and imported into another queue, each only onc
   };
   await bring(text, [c.say('import.done', { n: 5, read: 5 })]);
   await c.broker.depth('carried.copy', 5);
-  await bring(`${text.split('\n')[0]}\n{"no letter\n`, [
+  await bring(`${text.split('\n')[0]}\n{"no message\n`, [
     c.say('import.skipped', { n: 1 }),
     c.say('import.failed', { n: 1 }),
   ]);

@@ -13,11 +13,11 @@ const world = World.of('pages', async (broker) => {
     target: { to: 'origin' },
     options: { rate: 2, watch_ms: 60_000 },
   });
-  const letters = await broker.get('x/queues/%2F/orders.dead/messages?limit=1');
+  const messages = await broker.get('x/queues/%2F/orders.dead/messages?limit=1');
   const lost = await broker.get('x/lost-letters/%2F/messages?limit=1');
   const scheduled = await broker.get('x/scheduled/%2F/reminders?limit=1');
   Object.assign(names, {
-    letter: letters.items[0].id,
+    message: messages.items[0].id,
     lost: lost.items[0].id,
     scheduled: scheduled.items[0].id,
     job: job.id,
@@ -27,7 +27,7 @@ const world = World.of('pages', async (broker) => {
 // What stands in the addresses for the names in the registry's paths.
 const names = {};
 const params = {
-  '/letters/:vhost/queue/:queue/:id': () => `/letters/%2F/queue/orders.dead/${names.letter}`,
+  '/letters/:vhost/queue/:queue/:id': () => `/letters/%2F/queue/orders.dead/${names.message}`,
   '/letters/:vhost/lost/:id': () => `/letters/%2F/lost/${names.lost}`,
   '/schedule/:vhost/:exchange/:id': () => `/schedule/%2F/reminders/${names.scheduled}`,
   '/jobs/:vhost/:id': () => `/jobs/%2F/${names.job}`,

@@ -63,7 +63,7 @@ world.test('a job is found by its number, and the audit says in a sentence who b
   await c.page.getByRole('row').filter({ hasText: 'message-id:charge-1' }).waitFor();
 });
 
-world.test('the palette begins to create, and to send a queue of letters back', async (c) => {
+world.test('the palette begins to create, and to send a queue of dead letters back', async (c) => {
   await c.open('/');
   await type(c, c.say('vhosts.create'));
   await c.page.keyboard.press('Enter');

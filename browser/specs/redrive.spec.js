@@ -1,4 +1,4 @@
-// Jobs: a thousand letters at a hundred a second, held, slowed, called off; and one that stops by itself.
+// Jobs: a thousand dead letters at a hundred a second, held, slowed, called off; and one that stops by itself.
 import assert from 'node:assert/strict';
 import { World } from '../lib/console.js';
 import { order, publish, queues, reject } from '../lib/seed.js';
@@ -8,7 +8,7 @@ const world = World.of('redrive', async (broker) => {
   await broker.put('queues/%2F/sink', { durable: true });
 });
 
-async function letters(broker, name, n) {
+async function deadLetters(broker, name, n) {
   const channel = await broker.channel();
   await queues(channel, {
     [name]: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': `${name}.dead` },
@@ -42,8 +42,8 @@ async function fast(c) {
   await c.dialog.getByText(c.say('redrive.options'), { exact: true }).click();
 }
 
-world.test('a thousand letters at a hundred a second: pause, go on, what came back, cancel', async (c) => {
-  const channel = await letters(c.broker, 'busy', 1000);
+world.test('a thousand dead letters at a hundred a second: pause, go on, what came back, cancel', async (c) => {
+  const channel = await deadLetters(c.broker, 'busy', 1000);
   await channel.prefetch(100);
   await channel.consume('busy', (m) => m && channel.nack(m, false, false)); // the consumer fails again
   await c.open('/letters?view=list&filter=queue:busy.dead');
@@ -83,7 +83,7 @@ world.test('a thousand letters at a hundred a second: pause, go on, what came ba
 world.test('a job at a hundred a second sends a hundred a second', async (c) => {
   const n = 1000;
   const watch = 100;
-  await letters(c.broker, 'steady', n);
+  await deadLetters(c.broker, 'steady', n);
   const { id } = await c.broker.post('x/redrives/%2F', {
     source: { queue: 'steady.dead' },
     action: 'redrive',
@@ -94,14 +94,14 @@ world.test('a job at a hundred a second sends a hundred a second', async (c) => 
   await c.text('job.done').first().waitFor({ timeout: 60_000 });
   const job = await c.broker.get(`x/redrives/%2F/${id}`);
   assert.equal(job.moved, n);
-  // Both instants are the broker's; after the last letter it watches what comes back. A machine that is busy may hold up the end;
+  // Both instants are the broker's; after the last dead letter it watches what comes back. A machine that is busy may hold up the end;
   // nothing may hurry it.
   const rate = (n - 1) / ((Date.parse(job.ended) - Date.parse(job.begun) - watch) / 1000);
   assert.ok(rate > 90 && rate < 105, `${rate.toFixed(1)} were sent in a second`);
 });
 
 world.test('a canary comes back: the job stops by itself and says why', async (c) => {
-  const channel = await letters(c.broker, 'canary', 200);
+  const channel = await deadLetters(c.broker, 'canary', 200);
   await channel.prefetch(100);
   await channel.consume('canary', (m) => m && channel.nack(m, false, false));
   await c.open('/letters?view=list&filter=queue:canary.dead');
@@ -126,7 +126,7 @@ world.test('a canary comes back: the job stops by itself and says why', async (c
   await c.button('redrive.try', {}, c.dialog).click();
   await c.dialog.getByText(c.say('redrive.would_move', { n: 200 })).waitFor();
   await c.dialog.locator('summary', { hasText: c.say('redrive.samples', { n: 20 }) }).click();
-  await c.dialog.getByRole('row', { name: 'canary' }).nth(20).waitFor(); // the total, and letters by themselves
+  await c.dialog.getByRole('row', { name: 'canary' }).nth(20).waitFor(); // the total, and dead letters by themselves
   await c.accessible();
   await c.picture('redrive-tried.en');
   await c.button('redrive.begin', {}, c.dialog).click();
@@ -140,7 +140,7 @@ world.test('a canary comes back: the job stops by itself and says why', async (c
   await c.dialog.getByRole('link', { name: c.say('jobs.show_back') }).click();
   await c.dialog.waitFor({ state: 'detached' });
   await until(
-    'the letters that came back to be listed',
+    'the dead letters that came back to be listed',
     async () =>
       (await c.page.locator('tbody tr').count()) === moved || { rows: await c.page.locator('tbody tr').count() },
   );
@@ -155,49 +155,52 @@ world.test('a canary comes back: the job stops by itself and says why', async (c
   await c.picture('letter-came-back.en');
 });
 
-world.test('letters go to the queue where they died; by their exchange others get copies, which is said', async (c) => {
-  const channel = await c.broker.channel();
-  await channel.assertExchange('shop', 'topic', { durable: true });
-  await queues(channel, {
-    billing: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'billing.dead' },
-    'billing.dead': {},
-    analytics: {},
-  });
-  for (const name of ['billing', 'analytics']) await channel.bindQueue(name, 'shop', 'order.#');
-  await publish(channel, 'shop', 'order.new', [order(1), order(2), order(3)]);
-  await channel.purgeQueue('analytics');
-  await reject(channel, 'billing', 3);
-  await c.open('/letters?view=list&filter=queue:billing.dead');
-  await c.button('redrive.found').click();
-  assert.ok(await c.dialog.getByRole('radio', { name: c.say('redrive.to_queue'), exact: true }).isChecked());
-  await c.dialog.getByRole('radio', { name: c.say('redrive.to_origin'), exact: true }).check();
-  await c.button('redrive.try', {}, c.dialog).click();
-  await c.dialog.getByText(c.say('redrive.never_died', { n: 3, queue: 'analytics' })).waitFor();
-  await c.accessible();
-  await c.dialog.getByRole('radio', { name: c.say('redrive.to_queue'), exact: true }).check();
-  await c.button('redrive.try', {}, c.dialog).click();
-  await c.dialog.getByText(c.say('redrive.would_move', { n: 3 })).waitFor();
-  await c.dialog.getByText(c.say('redrive.no_consumers', { queue: 'billing' })).waitFor();
-  await c.dialog.getByText(c.say('frame.as_command'), { exact: true }).click();
-  const command = c.dialog.getByRole('region', { name: c.say('frame.with_ctl'), exact: true });
-  assert.match(await command.innerText(), /^bartleby ctl dlq redrive billing\.dead .*--stop-without-consumer$/);
-  await fast(c);
-  assert.match(await command.innerText(), /^bartleby ctl dlq redrive billing\.dead --where queue:billing\.dead$/);
-  await c.button('redrive.try', {}, c.dialog).click();
-  await c.dialog.getByText(c.say('redrive.would_move', { n: 3 })).waitFor();
-  assert.equal(await c.dialog.getByText(c.say('redrive.no_consumers', { queue: 'billing' })).count(), 0);
-  assert.equal(await c.dialog.getByText(c.say('redrive.never_died', { n: 3, queue: 'analytics' })).count(), 0);
-  await c.button('redrive.begin', {}, c.dialog).click();
-  await c.broker.depth('billing', 3);
-  await c.broker.depth('analytics', 0);
-  const got = await channel.get('billing', { noAck: true });
-  assert.equal(got && got.fields.routingKey, 'order.new');
-});
+world.test(
+  'dead letters go to the queue where they died; by their exchange others get copies, which is said',
+  async (c) => {
+    const channel = await c.broker.channel();
+    await channel.assertExchange('shop', 'topic', { durable: true });
+    await queues(channel, {
+      billing: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'billing.dead' },
+      'billing.dead': {},
+      analytics: {},
+    });
+    for (const name of ['billing', 'analytics']) await channel.bindQueue(name, 'shop', 'order.#');
+    await publish(channel, 'shop', 'order.new', [order(1), order(2), order(3)]);
+    await channel.purgeQueue('analytics');
+    await reject(channel, 'billing', 3);
+    await c.open('/letters?view=list&filter=queue:billing.dead');
+    await c.button('redrive.found').click();
+    assert.ok(await c.dialog.getByRole('radio', { name: c.say('redrive.to_queue'), exact: true }).isChecked());
+    await c.dialog.getByRole('radio', { name: c.say('redrive.to_origin'), exact: true }).check();
+    await c.button('redrive.try', {}, c.dialog).click();
+    await c.dialog.getByText(c.say('redrive.never_died', { n: 3, queue: 'analytics' })).waitFor();
+    await c.accessible();
+    await c.dialog.getByRole('radio', { name: c.say('redrive.to_queue'), exact: true }).check();
+    await c.button('redrive.try', {}, c.dialog).click();
+    await c.dialog.getByText(c.say('redrive.would_move', { n: 3 })).waitFor();
+    await c.dialog.getByText(c.say('redrive.no_consumers', { queue: 'billing' })).waitFor();
+    await c.dialog.getByText(c.say('frame.as_command'), { exact: true }).click();
+    const command = c.dialog.getByRole('region', { name: c.say('frame.with_ctl'), exact: true });
+    assert.match(await command.innerText(), /^bartleby ctl dlq redrive billing\.dead .*--stop-without-consumer$/);
+    await fast(c);
+    assert.match(await command.innerText(), /^bartleby ctl dlq redrive billing\.dead --where queue:billing\.dead$/);
+    await c.button('redrive.try', {}, c.dialog).click();
+    await c.dialog.getByText(c.say('redrive.would_move', { n: 3 })).waitFor();
+    assert.equal(await c.dialog.getByText(c.say('redrive.no_consumers', { queue: 'billing' })).count(), 0);
+    assert.equal(await c.dialog.getByText(c.say('redrive.never_died', { n: 3, queue: 'analytics' })).count(), 0);
+    await c.button('redrive.begin', {}, c.dialog).click();
+    await c.broker.depth('billing', 3);
+    await c.broker.depth('analytics', 0);
+    const got = await channel.get('billing', { noAck: true });
+    assert.equal(got && got.fields.routingKey, 'order.new');
+  },
+);
 
 world.test(
-  'letters whose dead-letter queue is none any more can be taken; what is held or scheduled is counted',
+  'dead letters whose dead-letter queue is none any more can be taken; what is held or scheduled is counted',
   async (c) => {
-    const channel = await letters(c.broker, 'former', 5);
+    const channel = await deadLetters(c.broker, 'former', 5);
     await channel.deleteQueue('former');
     await channel.assertQueue('former', { durable: true });
     await queues(channel, {
@@ -238,7 +241,7 @@ world.test(
 );
 
 world.test('the page of a job: its limit, how far it is, and the keyboard', async (c) => {
-  await letters(c.broker, 'limited', 100);
+  await deadLetters(c.broker, 'limited', 100);
   const { id } = await c.broker.post('x/redrives/%2F', {
     source: { queue: 'limited.dead' },
     filter: 'state:ready',
@@ -277,7 +280,7 @@ world.test('what is wrong with a filter is said in the language of the page', { 
   await c.accessible();
 });
 
-world.test('letters without an exception are counted below the groups', async (c) => {
+world.test('dead letters without an exception are counted below the groups', async (c) => {
   const channel = await c.broker.channel();
   await queues(channel, {
     mixed: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'mixed.dead' },

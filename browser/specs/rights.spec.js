@@ -24,10 +24,10 @@ const world = World.of('rights', async (broker) => {
     await broker.put(`users/${name}`, { password: 'p', tags: 'management' });
     await broker.put(`permissions/%2F/${name}`, { configure, write, read: '.*' });
   }
-  [names.letter] = (await broker.get('x/queues/%2F/orders.dead/messages')).items;
+  [names.message] = (await broker.get('x/queues/%2F/orders.dead/messages')).items;
 });
 
-const names = { letter: null };
+const names = { message: null };
 
 /** Resolves when a button says that something is missing, and asserts what it is. */
 async function denied(button, says) {
@@ -70,7 +70,7 @@ for (const language of ['en', 'zh-CN']) {
     await c.page.keyboard.press('r');
     assert.equal(await c.dialog.count(), 0, 'the key does what the button does not');
     await c.accessible();
-    await c.open(`/letters/%2F/queue/orders.dead/${names.letter.id}`);
+    await c.open(`/letters/%2F/queue/orders.dead/${names.message.id}`);
     await denied(c.button('redrive.one'), any('write'));
     await denied(c.button('resend.one'), any('write'));
     await denied(c.button('redrive.discard'), lacks('queue', 'configure', 'orders.dead'));
@@ -86,7 +86,7 @@ world.test(
   'who may write is offered what that allows, and told what a refusal is about',
   { user: 'writer:p' },
   async (c) => {
-    await c.open(`/letters/%2F/queue/orders.dead/${names.letter.id}`);
+    await c.open(`/letters/%2F/queue/orders.dead/${names.message.id}`);
     const says = c.say('lacks.queue', { right: c.say('right.configure'), name: 'orders.dead' });
     await denied(c.button('redrive.discard'), says);
     await on(c.button('redrive.one'));

@@ -1,4 +1,4 @@
-// Fifty thousand letters.
+// Fifty thousand dead letters.
 import assert from 'node:assert/strict';
 import { World } from '../lib/console.js';
 import { publish, queues } from '../lib/seed.js';
@@ -37,7 +37,7 @@ const world = World.of('scale', async (broker) => {
 const rowsMax = 300;
 const answerMax = 400_000;
 
-world.test('a list of fifty thousand letters comes in portions, and finds one', async (c) => {
+world.test('a list of fifty thousand dead letters comes in portions, and finds one', async (c) => {
   const lengths = [];
   c.page.on(
     'response',
@@ -72,7 +72,7 @@ world.test('a list of fifty thousand letters comes in portions, and finds one', 
   await c.accessible();
 });
 
-world.test('groups of fifty thousand letters count all of them, and lead to those of one', async (c) => {
+world.test('groups of fifty thousand dead letters count all of them, and lead to those of one', async (c) => {
   await c.open('/letters?view=groups&by=header:tenant&filter=queue:crowd.dead');
   const table = c.page.getByRole('table', { name: c.say('letters.as_groups') });
   await table

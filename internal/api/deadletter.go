@@ -1,7 +1,8 @@
 package api
 
-// A Letter is a message in a queue, a lost letter, or a scheduled message. Its name is that of the shape in OpenAPI.
-type Letter struct {
+// A StoredMessage is a message in a queue, a lost letter, or a scheduled message. Its name is that of the
+// shape in OpenAPI.
+type StoredMessage struct {
 	// digits: names it within Queue, or among the lost letters; of a scheduled message its ID
 	ID    string `json:"id"`
 	VHost string `json:"vhost"` //
@@ -17,7 +18,8 @@ type Letter struct {
 	Size        int64        `json:"size"` // of the payload, bytes
 	Due         *string      `json:"due"`  // RFC 3339 with ms: until when it waits
 	Expires     *string      `json:"expires"`
-	// of a lost or held letter: no_exchange, no_route, cycle, refused, hops, delivery_limit, discarded
+	// of a lost letter or held dead letter: no_exchange, no_route, cycle, refused, hops, delivery_limit,
+	// discarded
 	Cause     *string      `json:"cause"`
 	Target    *string      `json:"target"` // of a lost letter: the queue that did not take it
 	At        *string      `json:"at"`     // RFC 3339: of its newest death, or since when it is among the lost
@@ -38,7 +40,7 @@ type Letter struct {
 	Truncated       bool     `json:"truncated,omitempty"`        // the payload is longer than what is shown
 }
 
-// A Failure is what the headers of such a letter tell of where it came from; each is "" if they do not.
+// A Failure is what the headers of such a message tell of where it came from; each is "" if they do not.
 type Failure struct {
 	Exchange   string `json:"exchange"`
 	RoutingKey string `json:"routing_key"`
@@ -63,20 +65,20 @@ type Death struct {
 	OriginalExpiration *string      `json:"original-expiration,omitempty"` // ms, as the publisher wrote it
 }
 
-// Letters is a portion of them. GET /api/x/queues/{vhost}/{queue}/messages, GET /api/x/lost-letters/{vhost}/messages
-// and GET /api/x/letters/{vhost}, all with ?filter= &order=oldest|newest &limit= &after= &payload=true &truncate=. One
-// of them is at …/messages/{id}, with ?offset= &limit= of the payload, and its payload as a file at
-// …/messages/{id}/payload.
-type Letters struct {
-	Items   List[Letter] `json:"items"`
-	Next    *string      `json:"next"`    // what ?after= has to be for the next portion, null at the end
-	Scanned int          `json:"scanned"` // messages that were looked at for this portion
-	Partial bool         `json:"partial"` // the budget ended before the portion was full: go on with Next
-	Index   *IndexState  `json:"index"`   // null: answered without the index
+// MessagePage is a portion of them. GET /api/x/queues/{vhost}/{queue}/messages, GET
+// /api/x/lost-letters/{vhost}/messages and GET /api/x/letters/{vhost}, all with ?filter= &order=oldest|newest
+// &limit= &after= &payload=true &truncate=. One of them is at …/messages/{id}, with ?offset= &limit= of the
+// payload, and its payload as a file at …/messages/{id}/payload.
+type MessagePage struct {
+	Items   List[StoredMessage] `json:"items"`
+	Next    *string             `json:"next"`    // what ?after= has to be for the next portion, null at the end
+	Scanned int                 `json:"scanned"` // messages that were looked at for this portion
+	Partial bool                `json:"partial"` // the budget ended before the portion was full: go on with Next
+	Index   *IndexState         `json:"index"`   // null: answered without the index
 }
 
 // An IndexState says up to when answers of the index are complete.
 type IndexState struct {
 	CompleteUntil string `json:"complete_until"` // RFC 3339: what came before is in the answer
-	Behind        int64  `json:"behind"`         // letters that are not in the index yet
+	Behind        int64  `json:"behind"`         // messages that are not in the index yet
 }

@@ -4,9 +4,9 @@ package api
 type Groups struct {
 	By     string      `json:"by"`
 	Groups List[Group] `json:"groups"` // the largest first
-	Total  int64       `json:"total"`  // letters in all groups, shown or not
+	Total  int64       `json:"total"`  // messages in all groups, shown or not
 	Others int64       `json:"others"` // groups that are not shown
-	// letters that pass the filter and have no such value; scheduled ones only if they might
+	// messages that pass the filter and have no such value; scheduled ones only if they might
 	Without int64       `json:"without"`
 	None    string      `json:"without_filter,omitempty"` // that finds these
 	Scanned int         `json:"scanned"`
@@ -14,20 +14,20 @@ type Groups struct {
 	Index   *IndexState `json:"index"`
 }
 
-// A Group is letters that have something in common.
+// A Group is messages that have something in common.
 type Group struct {
-	Value  string      `json:"value"`
-	Filter string      `json:"filter"` // that finds these letters
-	Count  int64       `json:"count"`
-	First  string      `json:"first"` // RFC 3339: the oldest's death
-	Last   string      `json:"last"`
-	Spark  List[int64] `json:"spark"` // 24 equal stretches from First to Last
-	Sample *Letter     `json:"sample"`
-	Note   string      `json:"note"` // what operators wrote about the group
+	Value  string         `json:"value"`
+	Filter string         `json:"filter"` // that finds these messages
+	Count  int64          `json:"count"`
+	First  string         `json:"first"` // RFC 3339: the oldest's death
+	Last   string         `json:"last"`
+	Spark  List[int64]    `json:"spark"` // 24 equal stretches from First to Last
+	Sample *StoredMessage `json:"sample"`
+	Note   string         `json:"note"` // what operators wrote about the group
 }
 
-// A Note is what operators wrote about a group of letters. GET /api/x/notes/{vhost} lists them, GET and PUT (with a
-// PutNote) /api/x/notes/{vhost}/{by}/{value} are about one.
+// A Note is what operators wrote about a group of messages. GET /api/x/notes/{vhost} lists them, GET and PUT
+// (with a PutNote) /api/x/notes/{vhost}/{by}/{value} are about one.
 type Note struct {
 	VHost string `json:"vhost"`
 	By    string `json:"by"`    // as groups are asked for

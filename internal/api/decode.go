@@ -26,9 +26,9 @@ const (
 )
 
 // Decode reads a document that somebody sent into what a pointer points at. It is stricter than encoding/json, which
-// would let one document say different things to different readers: a key is known by its very letters, none comes
-// twice in one object, and no character is replaced by another. What is wrong is said in words for whoever wrote the
-// document. Keys that are not known are passed over.
+// would let one document say different things to different readers: a key is known by its very characters,
+// none comes twice in one object, and no character is replaced by another. What is wrong is said in words for
+// whoever wrote the document. Keys that are not known are passed over.
 func Decode(text []byte, into any) error { return DecodeWithin(text, into, Bounds{}) }
 
 // Bounds say what Decode asks for besides.

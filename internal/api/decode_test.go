@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestDecodeToTheLetter(t *testing.T) {
+func TestDecodeKeysExactly(t *testing.T) {
 	// If this fails, a document says one thing to whoever checked it and another to the broker: a password or a tag
 	// comes to somebody who was not named with it.
 	t.Parallel()

@@ -1,7 +1,7 @@
 // Package api holds each JSON shape of the management API once, and a client of it. The package management renders the
 // shapes; the command line, the console's tests and other programs read them. Each file has the shapes of one subject.
 //
-// Names and types of RabbitMQ's own are kept to the letter; ours are added, never substituted, and live under
+// Names and types of RabbitMQ's own are kept exactly; ours are added, never substituted, and live under
 // /api/x. Three rules that strict clients rely on are built into the types: an empty table is {} and an empty list
 // [], never null; integers stay integers; what a queue or exchange was declared with comes back exactly so.
 //

@@ -1,13 +1,13 @@
 package api
 
-// ExportTrailer is the trailer of an export: how many letters it has. Without it the export is not complete.
+// ExportTrailer is the trailer of an export: how many messages it has. Without it the export is not complete.
 const ExportTrailer = "X-Letters"
 
 // An Exported is a line of GET /api/x/letters/{vhost}/export?queue=|lost=true&filter=&order=, and of what POST
 // /api/x/letters/{vhost}/import?queue=|exchange=[&routing_key=]|origin=true takes. An import needs PropertiesRaw or
 // Properties, and Payload.
 type Exported struct {
-	Letter
+	StoredMessage
 	// base64 of them as AMQP writes them, with the types that JSON does not know
 	PropertiesRaw string `json:"properties_raw,omitempty"`
 }

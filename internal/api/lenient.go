@@ -73,13 +73,14 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// A LetterID names a letter: digits as a string. It may also arrive as a number, as lists of lost letters show it.
-type LetterID string
+// A MessageID names a message: digits as a string. It may also arrive as a number, as lists of lost letters
+// show it.
+type MessageID string
 
 // UnmarshalJSON takes a string, or a number without a fraction.
-func (id *LetterID) UnmarshalJSON(b []byte) error {
+func (id *MessageID) UnmarshalJSON(b []byte) error {
 	if n, err := strconv.ParseUint(string(b), 10, 64); err == nil {
-		*id = LetterID(strconv.FormatUint(n, 10))
+		*id = MessageID(strconv.FormatUint(n, 10))
 		return nil
 	}
 	return json.Unmarshal(b, (*string)(id))

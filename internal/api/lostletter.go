@@ -45,7 +45,8 @@ type LostLetterHead struct {
 }
 
 // PostRepublish is the body of POST /api/x/lost-letters/{vhost}/republish: IDs, or All, perhaps of one Cause. With
-// Exchange letters go there, by RoutingKey or, without it, by their own keys; else where they were going.
+// Exchange lost letters go there, by RoutingKey or, without it, by their own keys; else where they were
+// going.
 type PostRepublish struct {
 	IDs        *[]Integer `json:"ids,omitempty"`
 	All        Flag       `json:"all,omitempty"`
@@ -54,15 +55,16 @@ type PostRepublish struct {
 	RoutingKey *string    `json:"routing_key,omitempty"`
 }
 
-// Outcomes answers PostRepublish and DELETE: how many letters went which way. An outcome is redriven, discarded,
-// unknown (there is no such letter), or why a letter stays: no_exchange, no_route, refused.
+// Outcomes answers PostRepublish and DELETE: how many lost letters went which way. An outcome is redriven,
+// discarded, unknown (there is no such lost letter), or why a lost letter stays: no_exchange, no_route,
+// refused.
 type Outcomes struct {
-	Outcomes Object[int]     `json:"outcomes"`
-	Letters  []LetterOutcome `json:"letters,omitempty"` // one by one, unless there are too many
+	Outcomes    Object[int]         `json:"outcomes"`
+	LostLetters []LostLetterOutcome `json:"letters,omitempty"` // one by one, unless there are too many
 }
 
-// A LetterOutcome is what became of one letter.
-type LetterOutcome struct {
+// A LostLetterOutcome is what became of one lost letter.
+type LostLetterOutcome struct {
 	ID      uint64 `json:"id"`
 	Outcome string `json:"outcome"`
 }

@@ -2,24 +2,24 @@ package api
 
 // PostRedrive is the body of POST /api/x/redrives/{vhost}: a job, or with DryRun what it would do.
 type PostRedrive struct {
-	Source  RedriveSource  `json:"source"`
-	IDs     List[LetterID] `json:"ids,omitempty"` // these; else
-	Filter  string         `json:"filter"`        // those that it finds; "" all
-	Max     Integer        `json:"max"`           // at most so many, 0: no limit
-	Action  string         `json:"action"`        // redrive (usual), discard
-	Target  RedriveTarget  `json:"target"`
-	Options RedriveOptions `json:"options"`
-	DryRun  Flag           `json:"dry_run"`
-	Force   Flag           `json:"force,omitempty"` // letters may go to the queue where they are
+	Source  RedriveSource   `json:"source"`
+	IDs     List[MessageID] `json:"ids,omitempty"` // these; else
+	Filter  string          `json:"filter"`        // those that it finds; "" all
+	Max     Integer         `json:"max"`           // at most so many, 0: no limit
+	Action  string          `json:"action"`        // redrive (usual), discard
+	Target  RedriveTarget   `json:"target"`
+	Options RedriveOptions  `json:"options"`
+	DryRun  Flag            `json:"dry_run"`
+	Force   Flag            `json:"force,omitempty"` // messages may go to the queue where they are
 }
 
-// A RedriveSource is where the letters are: a queue, or the lost letters.
+// A RedriveSource is where the messages are: a queue, or the lost letters.
 type RedriveSource struct {
 	Queue string `json:"queue"`
 	Lost  Flag   `json:"lost"`
 }
 
-// A RedriveTarget is where letters go.
+// A RedriveTarget is where messages go.
 type RedriveTarget struct {
 	// queue (usual); origin: exchange and keys of the first publish; elsewhere; on: where lost letters were going
 	To         string  `json:"to"`
@@ -30,7 +30,7 @@ type RedriveTarget struct {
 
 // RedriveOptions are how a job goes on.
 type RedriveOptions struct {
-	Rate   Integer `json:"rate"`   // letters per second, 0: as fast as may be
+	Rate   Integer `json:"rate"`   // messages per second, 0: as fast as may be
 	Order  string  `json:"order"`  // oldest (usual), newest
 	Canary Integer `json:"canary"` // so many first, then it watches; 0: none
 	// how long after the canary, each step of the ramp and the end; 0: 10 s
@@ -38,7 +38,7 @@ type RedriveOptions struct {
 	Ramp    Flag    `json:"ramp"` // tenfold from the canary on, watching after each step
 	// stop when more than so many percent of what was sent came back; 0: never
 	StopShare      Integer `json:"stop_percent"`
-	StopNoConsumer Flag    `json:"stop_no_consumer"` // stop when a queue that letters went to has no consumer
+	StopNoConsumer Flag    `json:"stop_no_consumer"` // stop when a queue that messages went to has no consumer
 	// without x-death; it is kept usually, since cycles and counts depend on it
 	StripDeaths    Flag `json:"strip_deaths"`
 	DropExpiration Flag `json:"drop_expiration"` // the publisher's expiration is not given back
@@ -67,7 +67,7 @@ type Redrive struct {
 	Why    string  `json:"why"`
 	Begun  string  `json:"begun"` // RFC 3339
 	Ended  *string `json:"ended"`
-	Looked int64   `json:"looked"` // at so many letters
+	Looked int64   `json:"looked"` // at so many messages
 	Moved  int64   `json:"moved"`
 	// by why: no_exchange, no_route, refused, no_queue, unknown, busy, access, no_origin, same_queue; they stay where
 	// they were
@@ -76,8 +76,8 @@ type Redrive struct {
 	Matched  int64         `json:"matched"` // so far: Moved and Refused
 	// that the job will still take, at most; null while it searches with a filter: nobody knows how many will match
 	Left  *int64  `json:"left"`
-	Total int64   `json:"total"` // letters in the source when it began, or named
-	Rate  float64 `json:"rate"`  // letters per second lately
+	Total int64   `json:"total"` // messages in the source when it began, or named
+	Rate  float64 `json:"rate"`  // messages per second lately
 	ETA   *int64  `json:"eta_ms"`
 }
 
@@ -99,7 +99,7 @@ type RedriveTrial struct {
 	Sample List[RedriveSample] `json:"sample"`
 }
 
-// A RedriveSample says where one letter would go.
+// A RedriveSample says where one message would go.
 type RedriveSample struct {
 	ID      string       `json:"id"`
 	Queues  List[string] `json:"queues"`

@@ -36,7 +36,7 @@ type DiskStorage struct {
 	Live        int64  `json:"live"`    // messages
 	Waiting     int64  `json:"waiting"` // in the log and not needed: a checkpoint, or rewriting, gives it back
 	Checkpoints int64  `json:"checkpoints"`
-	Others      int64  `json:"others"` // not in the log: files of others, what was spilled, the index of letters
+	Others      int64  `json:"others"` // not in the log: files of others, what was spilled, the dead-letter index
 	Advice      string `json:"advice"` // what takes most, and what to do; empty while no alarm of the disk holds
 }
 

@@ -36,19 +36,19 @@ type TopologyNode struct {
 
 // A TopologyQueue is what the topology shows of a queue.
 type TopologyQueue struct {
-	Ready     int64  `json:"ready"`
-	Unacked   int64  `json:"unacked"`
-	Waiting   int64  `json:"waiting"`
-	Held      int64  `json:"held"`
-	Bytes     int64  `json:"bytes"`
-	Consumers int    `json:"consumers"`
-	State     string `json:"state"`   // empty, flowing (it has consumers), resting, full
-	Role      string `json:"role"`    // dead_letter (a dead-letter queue), retry (dead letters wait in it for a retry), or ""
-	Letters   bool   `json:"letters"` // it is a dead-letter queue
-	Loop      bool   `json:"loop"`    // dead letters may come back here
+	Ready           int64  `json:"ready"`
+	Unacked         int64  `json:"unacked"`
+	Waiting         int64  `json:"waiting"`
+	Held            int64  `json:"held"`
+	Bytes           int64  `json:"bytes"`
+	Consumers       int    `json:"consumers"`
+	State           string `json:"state"`   // empty, flowing (it has consumers), resting, full
+	Role            string `json:"role"`    // dead_letter (a dead-letter queue), retry (dead letters wait in it for a retry), or ""
+	DeadLetterQueue bool   `json:"letters"` // it is a dead-letter queue
+	Loop            bool   `json:"loop"`    // dead letters may come back here
 
 	DeadLetterExchange   *string `json:"dead_letter_exchange"`
-	DeadLetterRoutingKey *string `json:"dead_letter_routing_key"` // null: letters keep their own
+	DeadLetterRoutingKey *string `json:"dead_letter_routing_key"` // null: dead letters keep their own
 	Strategy             string  `json:"strategy"`                // at-most-once, at-least-once
 	MessageTTL           *int64  `json:"message_ttl"`             // ms
 	Expires              *int64  `json:"expires"`                 // ms

@@ -10,30 +10,30 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// A LetterRight is a tag that working with dead letters asks for where rights are strict, besides the permissions on
-// queues and exchanges. Whoever has the tag "office", or is an administrator, has all of them.
-type LetterRight string
+// A DeadLetterRight is a tag that working with dead letters asks for where rights are strict, besides the
+// permissions on queues and exchanges. Whoever has the tag "office", or is an administrator, has all of them.
+type DeadLetterRight string
 
 // The rights.
 const (
-	Payload LetterRight = "office-payload" // to see payloads, properties and headers
-	Redrive LetterRight = "office-redrive" // to send letters back
-	Discard LetterRight = "office-discard" // to discard them
-	Edit    LetterRight = "office-edit"    // to send them back changed
+	Payload DeadLetterRight = "office-payload" // to see payloads, properties and headers
+	Redrive DeadLetterRight = "office-redrive" // to send messages back
+	Discard DeadLetterRight = "office-discard" // to discard them
+	Edit    DeadLetterRight = "office-edit"    // to send them back changed
 
-	allLetterRights = "office"
+	allDeadLetterRights = "office"
 )
 
-// LetterRights are all of them.
-var LetterRights = []LetterRight{Payload, Redrive, Discard, Edit}
+// DeadLetterRights are all of them.
+var DeadLetterRights = []DeadLetterRight{Payload, Redrive, Discard, Edit}
 
 // MayWith reports whether the principal has a right.
-func (r *Rights) MayWith(right LetterRight) bool {
-	return !r.strict || r.Has(Administrator) || r.user != nil && (r.user.Tagged(string(right)) || r.user.Tagged(allLetterRights))
+func (r *Rights) MayWith(right DeadLetterRight) bool {
+	return !r.strict || r.Has(Administrator) || r.user != nil && (r.user.Tagged(string(right)) || r.user.Tagged(allDeadLetterRights))
 }
 
 // NeedWith denies whoever does not have a right.
-func (r *Rights) NeedWith(right LetterRight) error {
+func (r *Rights) NeedWith(right DeadLetterRight) error {
 	if !r.MayWith(right) {
 		return deny("Not %s user", right)
 	}
@@ -132,9 +132,9 @@ func (r *Rights) SeeJob(host string, j *vhost.Job) bool {
 	return r.Read(host, j.Source.Queue)
 }
 
-// BeginJob decides about a job, as far as that does not depend on single letters, for which Letter decides. Letters are
-// taken from a queue; to discard them asks for the rights of a purge and of a deletion. Lost letters are for
-// policymakers.
+// BeginJob decides about a job, as far as that does not depend on single messages, for which Message decides.
+// Messages are taken from a queue; to discard them asks for the rights of a purge and of a deletion. Lost
+// letters are for policymakers.
 func (r *Rights) BeginJob(m Machine, host string, o *vhost.JobSpec) error {
 	right := Redrive
 	if o.Discard {
@@ -183,17 +183,18 @@ func (r *Rights) ChangeJob(m Machine, host string, j *vhost.Job, action vhost.Jo
 	return nil
 }
 
-// AllLetters reports whether the principal may have all letters taken that an order means, also those to come. If not,
-// it depends on each: see Letter.
-func (r *Rights) AllLetters(host string, o *vhost.JobSpec) bool {
+// AllMessages reports whether the principal may have all messages taken that an order means, also those to
+// come. If not, it depends on each: see Message.
+func (r *Rights) AllMessages(host string, o *vhost.JobSpec) bool {
 	if o.Source.Lost && !r.readsAll(host) {
 		return false
 	}
 	return routesSurely(o) || r.writesAll(host)
 }
 
-// routesSurely reports whether where an order sends letters does not depend on the letters, or asks for no right. Where
-// a lost letter was going it may go, as every dead letter may; of a single target BeginJob has decided.
+// routesSurely reports whether where an order sends messages does not depend on the messages, or asks for no
+// right. Where a lost letter was going it may go, as every dead letter may; of a single target BeginJob has
+// decided.
 func routesSurely(o *vhost.JobSpec) bool {
 	switch o.Target {
 	case vhost.TargetOnward:
@@ -222,8 +223,8 @@ func (r *Rights) Send(m Machine, host string, o *vhost.JobSpec, from *vhost.Orig
 	return r.Publish(m, host, from.Exchange, from.Keys...)
 }
 
-// Letter decides whether a job may take one letter: the principal sees it, and may publish where it goes.
-func (r *Rights) Letter(m Machine, host string, o *vhost.JobSpec, x *vhost.Seen) (sees, may bool) {
+// Message decides whether a job may take one message: the principal sees it, and may publish where it goes.
+func (r *Rights) Message(m Machine, host string, o *vhost.JobSpec, x *vhost.Seen) (sees, may bool) {
 	switch {
 	case r.who.Local:
 		return true, true
@@ -249,10 +250,10 @@ func (j *Jobs) Job(o *vhost.JobSpec) error {
 	return r.BeginJob(j.Machine, j.VHost, o)
 }
 
-// Letter implements vhost.Rights.
-func (j *Jobs) Letter(o *vhost.JobSpec, x *vhost.Seen) (sees, may bool) {
+// Message implements vhost.Rights.
+func (j *Jobs) Message(o *vhost.JobSpec, x *vhost.Seen) (sees, may bool) {
 	r := j.Of(Named(o.User))
-	return r.Letter(j.Machine, j.VHost, o, x)
+	return r.Message(j.Machine, j.VHost, o, x)
 }
 
 // Resend decides about editing a message and sending it, as far as that does not depend on where it goes: see Publish
@@ -267,7 +268,7 @@ func (r *Rights) Resend(host string, source vhost.Where) error {
 	return r.NeedRead(host, source.Queue)
 }
 
-// NoteOnQueue denies the note on the letters of a queue to whoever may not read the queue.
+// NoteOnQueue denies the note on the messages of a queue to whoever may not read the queue.
 func (r *Rights) NoteOnQueue(host, queue string) error {
 	if r.Has(Administrator) {
 		return nil
@@ -275,9 +276,9 @@ func (r *Rights) NoteOnQueue(host, queue string) error {
 	return r.NeedRead(host, queue)
 }
 
-// NoteOnContents denies the notes on letters that have in common what they carry, such as a header: the name of such a
-// group is what is in the letters, whatever queue they are in. It is for those who may read all queues, and those who
-// monitor.
+// NoteOnContents denies the notes on messages that have in common what they carry, such as a header: the name
+// of such a group is what is in the messages, whatever queue they are in. It is for those who may read all
+// queues, and those who monitor.
 func (r *Rights) NoteOnContents(host string) error {
 	if r.Has(Monitoring) || r.readsAll(host) {
 		return nil

@@ -20,7 +20,7 @@ func harmless(cmd command.Command) bool {
 }
 
 // similar lists the commands that a wrong name may stand for: those that begin with it, else the most similar one, if
-// few letters differ. None of them is harmful.
+// few characters differ. None of them is harmful.
 func similar(c *command.Call, name string) (names []string) {
 	var known []string
 	for _, cmd := range commands() {

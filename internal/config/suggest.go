@@ -34,7 +34,7 @@ func (k *key) like(name string) string {
 	return strings.Join(pattern, ".")
 }
 
-// distance is how many letters have to be put in, taken out, changed or swapped with their neighbour.
+// distance is how many characters have to be put in, taken out, changed or swapped with their neighbour.
 func distance(a, b string) int {
 	above, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

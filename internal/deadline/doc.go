@@ -1,6 +1,6 @@
 // Package deadline keeps what must happen at an instant: an ordered set of (instant, owner, item), made for
 // millions of members. One Set serves every clock of a vhost: message TTL, queue expiry, delays, retry backoff,
-// held letters and consumer timeouts.
+// held dead letters and consumer timeouts.
 //
 // It promises:
 //   - Order: members come out by (At, Owner, Item), whatever the order they went in. Equal histories give equal

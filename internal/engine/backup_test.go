@@ -70,7 +70,7 @@ func busyEngine(t *testing.T, d *disk, change ...func(*Options)) (*Engine, *traf
 	keepCold(t, e)
 	r := &traffic{c: attach(t, e, ""), taken: map[string]bool{}}
 	most := amqp.Field{Name: "x-max-length", Value: amqp.Int32(300)}
-	r.c.post(declare("work", append(letterTo("", "grave"), most)...), declare("grave"), declare("empty"), confirms())
+	r.c.post(declare("work", append(dlxArgs("", "grave"), most)...), declare("grave"), declare("empty"), confirms())
 	for range 50 {
 		r.round("work", "grave")
 	}

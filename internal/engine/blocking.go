@@ -149,7 +149,7 @@ func (r *runner) mayWrite() bool {
 	return err == nil
 }
 
-// updateSpace tells the vhost whether there is space for letters to move.
+// updateSpace tells the vhost whether there is space for dead letters to move.
 func (r *runner) updateSpace() {
 	_, err := r.log.Reserve(journal.Moving)
 	if cramped := err != nil; cramped != r.cramped {

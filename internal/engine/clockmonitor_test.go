@@ -41,7 +41,8 @@ func logTo(l *lines) func(*Options) {
 
 // slowQueue declares a queue whose messages go to the queue grave after a while.
 func slowQueue(name string, ttl time.Duration) vhost.Command {
-	return declare(name, append(letterTo("", "grave"), amqp.Field{Name: "x-message-ttl", Value: amqp.Int64(ttl.Milliseconds())})...)
+	return declare(name, append(dlxArgs("", "grave"), amqp.Field{Name: "x-message-ttl",
+		Value: amqp.Int64(ttl.Milliseconds())})...)
 }
 
 // follow consumes without acks.

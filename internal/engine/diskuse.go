@@ -60,7 +60,7 @@ type DiskUse struct {
 	// Waiting is in the log and not needed: a checkpoint, or rewriting, gives it back.
 	Waiting     int64
 	Checkpoints int64
-	Others      int64 // not in the log: files of others on this disk, what was spilled, the index of letters
+	Others      int64 // not in the log: files of others on this disk, what was spilled, the dead-letter index
 }
 
 // Advice says what takes most, and what to do about it.

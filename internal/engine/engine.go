@@ -25,7 +25,8 @@ import (
 
 // Options say how an engine runs. FS is needed, the rest has defaults.
 type Options struct {
-	// StrictRights asks for tags besides permissions of who works with dead letters. See authz.LetterRight.
+	// StrictRights asks for tags besides permissions of who works with dead letters. See
+	// authz.DeadLetterRight.
 	StrictRights bool
 	// HotMessages is of how many messages a vhost keeps the entries in memory, about; 0: what a vhost does by itself.
 	HotMessages int

@@ -44,7 +44,7 @@ func TestHostileHeaders(t *testing.T) {
 				e := start(t, newDisk(), func(o *Options) { o.Journal.SegmentBytes = 64 << 20 })
 				defer stop(t, e)
 				u := attach(t, e, "")
-				u.post(declare("work", letterTo("", "grave")...), declare("grave"), confirms())
+				u.post(declare("work", dlxArgs("", "grave")...), declare("grave"), confirms())
 				m := publish("work", "m")
 				m.Properties = amqp.AppendProperties(nil, &amqp.Properties{
 					Has: amqp.FlagHeaders | amqp.FlagDeliveryMode, DeliveryMode: amqp.Persistent,

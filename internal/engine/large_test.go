@@ -9,9 +9,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// TestLargeLettersAreRedrivenByTheirHeads says that a redrive reads the bodies of what it moves, from the disk into
+// TestLargeDeadLettersAreRedrivenByTheirHeads says that a redrive reads the bodies of what it moves, from the disk into
 // memory, while others of the virtual host wait.
-func TestLargeLettersAreRedrivenByTheirHeads(t *testing.T) {
+func TestLargeDeadLettersAreRedrivenByTheirHeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, size = 16, 2 << 20
 		d := newDisk()

@@ -48,7 +48,7 @@ func TestACrowdIsReadBeforehand(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		if got := ready(t, e, "dead"); got != n {
-			t.Fatalf("%d letters have come, want %d", got, n)
+			t.Fatalf("%d dead letters have come, want %d", got, n)
 		}
 		if reads := e.writer.statistics.reads.read().Count - before; reads == 0 || reads > n/4 {
 			t.Errorf("%d reads of the log for %d messages", reads, n)

@@ -15,7 +15,7 @@ func TestRecoveredIsLogged(t *testing.T) {
 		d := newDisk()
 		e := start(t, d)
 		c := attach(t, e, "")
-		c.post(declare("grave"), declare("work", append(letterTo("", "grave"),
+		c.post(declare("grave"), declare("work", append(dlxArgs("", "grave"),
 			amqp.Field{Name: "x-max-length", Value: amqp.Int32(2)})...), confirms())
 		c.post(consume("work"), publish("work", "a"), publish("work", "b"),
 			vhost.Command{Kind: vhost.Cancel, NoWait: true, Definition: &vhost.Definition{ConsumerTag: "c"}})

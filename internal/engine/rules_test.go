@@ -23,7 +23,7 @@ func change(t *testing.T, e *Engine, commands ...accounts.Command) {
 	}
 }
 
-func letterTo(exchange, key string) []amqp.Field {
+func dlxArgs(exchange, key string) []amqp.Field {
 	return []amqp.Field{
 		{Name: "x-dead-letter-exchange", Value: amqp.String(exchange)}, {Name: "x-dead-letter-routing-key", Value: amqp.String(key)},
 	}
@@ -70,11 +70,11 @@ func TestPermissions(t *testing.T) {
 		{"link to another's topic", named(vhost.BindExchange, vhost.Definition{Name: "out", Source: "in-t", RoutingKey: "b"}), "read access to topic 'b' in exchange 'in-t'"},
 		{"publish to another's topic with CC", topicTo("a", "b"), "write access to topic 'b' in exchange 't-out'"},
 		{"take direct replies", named(vhost.Consume, vhost.Definition{Name: "amq.rabbitmq.reply-to", ConsumerTag: "r", NoAck: true}), ""},
-		{"declare with a letter box", declare("mine-2", letterTo("out", "k")...), ""},
-		{"declare with another's letter box", declare("mine-2", letterTo("secret", "k")...), "write access to exchange 'secret'"},
-		{"declare with the default exchange for letters", declare("mine-2", letterTo("", "k")...), "write access to exchange 'amq.default'"},
-		{"declare what cannot be read", declare("unread-1", letterTo("out", "k")...), "read access to queue 'unread-1'"},
-		{"declare again what has another's letter box", declare("mine-lettered", letterTo("secret", "k")...), ""},
+		{"declare with a dead-letter exchange", declare("mine-2", dlxArgs("out", "k")...), ""},
+		{"declare with another's dead-letter exchange", declare("mine-2", dlxArgs("secret", "k")...), "write access to exchange 'secret'"},
+		{"declare with the default exchange for dead letters", declare("mine-2", dlxArgs("", "k")...), "write access to exchange 'amq.default'"},
+		{"declare what cannot be read", declare("unread-1", dlxArgs("out", "k")...), "read access to queue 'unread-1'"},
+		{"declare again what has another's dead-letter exchange", declare("mine-lettered", dlxArgs("secret", "k")...), ""},
 		{"delete", named(vhost.DeleteQueue, vhost.Definition{Name: "theirs"}), "configure access to queue 'theirs'"},
 		{"purge", named(vhost.PurgeQueue, vhost.Definition{Name: "theirs"}), "read access to queue 'theirs'"},
 		{"get", get("theirs"), "read access to queue 'theirs'"},
@@ -108,7 +108,8 @@ func TestPermissions(t *testing.T) {
 					accounts.Command{Kind: accounts.SetTopicPermission, User: "u", VHost: "/", Exchange: "in-t",
 						Write: "^a", Read: "^a"})
 				broker := attach(t, e, "")
-				broker.post(declare("theirs"), declare("mine-0"), declare("mine-lettered", letterTo("secret", "k")...), declare("unwritten"))
+				broker.post(declare("theirs"), declare("mine-0"), declare("mine-lettered", dlxArgs("secret",
+					"k")...), declare("unwritten"))
 				for x, kind := range map[string]string{"secret": "fanout", "in": "fanout", "out": "fanout", "t-out": "topic", "in-t": "topic", "mine-a": "fanout"} {
 					d := vhost.Definition{Name: x, Type: kind}
 					if x == "mine-a" {
@@ -352,8 +353,8 @@ func TestAdvance(t *testing.T) {
 		defer stop(t, e)
 		began := e.Now()
 		c := attach(t, e, "")
-		for i := range 5 { // a letter passes a queue each second
-			arguments := append(letterTo("", fmt.Sprint("q", i+1)), amqp.Field{Name: "x-message-ttl", Value: amqp.Int32(1000)})
+		for i := range 5 { // a dead letter passes a queue each second
+			arguments := append(dlxArgs("", fmt.Sprint("q", i+1)), amqp.Field{Name: "x-message-ttl", Value: amqp.Int32(1000)})
 			c.post(declare(fmt.Sprint("q", i), arguments...))
 		}
 		c.post(declare("q5"), publish("q0", "m"))
@@ -407,7 +408,7 @@ func TestTimer(t *testing.T) {
 			t.Errorf("a running clock was moved: %v", err)
 		}
 		c := attach(t, e, "")
-		c.post(declare("work", letterTo("", "grave")...), declare("grave"), consume("grave"))
+		c.post(declare("work", dlxArgs("", "grave")...), declare("grave"), consume("grave"))
 		for _, ttl := range []int{5000, 1000, 3000} {
 			c.post(vhost.Command{Kind: vhost.Publish, Key: []byte("work"), Body: fmt.Append(nil, ttl), Properties: amqp.AppendProperties(nil,
 				&amqp.Properties{Has: amqp.FlagExpiration, Expiration: fmt.Sprint(ttl)})})

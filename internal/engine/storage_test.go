@@ -72,8 +72,8 @@ func TestSparseSegments(t *testing.T) {
 		e := start(t, d, small)
 		keepCold(t, e)
 		c := attach(t, e, "")
-		letter := letterTo("", "grave")
-		c.post(declare("work", letter...), declare("grave"))
+		arguments := dlxArgs("", "grave")
+		c.post(declare("work", arguments...), declare("grave"))
 		body := func(k int) string { return fmt.Sprintf("%05d %s", k, strings.Repeat("b", dice.IntN(300))) }
 		var sent []string
 		for k := range n {
@@ -132,7 +132,7 @@ func TestSparseSegments(t *testing.T) {
 		got := drain(c, "grave")
 		slices.Sort(got)
 		if !slices.Equal(got, dead) {
-			t.Errorf("%d letters are left, and not %d, or other ones", len(got), len(dead))
+			t.Errorf("%d dead letters are left, and not %d, or other ones", len(got), len(dead))
 		}
 		c.session.Close()
 		checkpoint(t, e)

@@ -85,7 +85,8 @@ func (e *Engine) Advance(ctx context.Context, d time.Duration) error {
 	return e.settle(ctx)
 }
 
-// nextDue is the earliest instant, ns, at which a vhost has something to do, but for trying held letters again.
+// nextDue is the earliest instant, ns, at which a vhost has something to do, but for trying held dead letters
+// again.
 func (e *Engine) nextDue() (at int64, due bool) {
 	for _, r := range e.allRunners() {
 		r.own()

@@ -21,7 +21,7 @@ func TestAdvanceAfterRestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := attach(t, e, "")
-		c.post(declare("grave"), declare("slow", append(letterTo("", "grave"), amqp.Field{Name: "x-message-ttl", Value: amqp.Int32(1000)})...))
+		c.post(declare("grave"), declare("slow", append(dlxArgs("", "grave"), amqp.Field{Name: "x-message-ttl", Value: amqp.Int32(1000)})...))
 		c.take()
 		stop(t, e)
 

@@ -18,7 +18,7 @@ func TestDueWhileOwned(t *testing.T) {
 		e := start(t, newDisk(), realClock)
 		defer stop(t, e)
 		c := attach(t, e, "")
-		c.post(declare("grave"), declare("work", append(letterTo("", "grave"),
+		c.post(declare("grave"), declare("work", append(dlxArgs("", "grave"),
 			amqp.Field{Name: "x-message-ttl", Value: amqp.Int32(1000)})...), consume("grave"), publishTransient("work", "a"))
 		time.Sleep(2 * lazySync) // of the bubble: the log has nothing more to say
 		c.expect()

@@ -8,8 +8,9 @@ import (
 )
 
 func TestMatchAllocatesNothing(t *testing.T) {
-	// If this fails, a look through a million letters is paid for by the collector, and by who publishes meanwhile.
-	m := letterOf()
+	// If this fails, a look through a million messages is paid for by the collector, and by who publishes
+	// meanwhile.
+	m := sampleMessage()
 	for _, text := range []string{
 		"reason:expired", "-reason:maxlen|rejected", "queue:orders.#", "source:orders*", "key:order.*.eu", "age:>1h time:today", "count:>3 size:>1kB redrives:<5",
 		"id:4711", "message-id:7f3a*", "header.tenant:acme", "header.retry:>3", "header.price:10.5", "header.deep.in.ner:f*", "acme", "straße", "nowhere",
@@ -36,7 +37,7 @@ func TestMatchAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkMatch(b *testing.B) {
-	m := letterOf()
+	m := sampleMessage()
 	m.Body = []byte(`{"order":{"id":42},"text":"` + strings.Repeat("lorem ipsum dolor sit amet, ", 36) + `"}`)
 	for _, text := range []string{"reason:expired", "queue:orders.*", "age:>1h count:>3", "header.tenant:acme", "body.$.order.id:42", "nowhere", "dolor*nowhere",
 		`"amet lorem nowhere"`, "exception:*Timeout*"} {
@@ -55,7 +56,7 @@ func BenchmarkMatch(b *testing.B) {
 
 func FuzzParse(f *testing.F) {
 	// If this fails, a text of a user stops the broker, or a filter is another one after it was stored.
-	m := letterOf()
+	m := sampleMessage()
 	for _, s := range []string{
 		"", "a", "-", "--", "|", "a|b", `"`, `\`, `"\x4"`, "reason:expired|maxlen", "queue:orders.* -key:#", "header.a.b:>1", `header."":x`, `header."\"":x`,
 		"body.$.a[0].*:1..2", "body:x", "body.$:x", "body.$.:x", `body.$."a.b".c:"\x00"`, "age:>1h30m", "time:2026-02..", "size:<1.5MiB", "count:>", "id:5", "a>b",
@@ -117,7 +118,7 @@ func checkGroup(t *testing.T, g Grouping, m *Message) {
 }
 
 func FuzzGroupByHeader(f *testing.F) {
-	// If this fails, what is done to a group of letters is done to others, or not to all of them.
+	// If this fails, what is done to a group of messages is done to others, or not to all of them.
 	f.Add("tenant", "acme", "acme2")
 	f.Add("a b:c|", "\x00\xff\"\\", "")
 	f.Add("n", strings.Repeat("x", valueMax), strings.Repeat("x", valueMax+1))
@@ -185,7 +186,8 @@ func TestBounds(t *testing.T) {
 }
 
 func TestPatternAgainstSlowModel(t *testing.T) {
-	// If this fails, wildcards find other names than topic bindings do, and letters of other queues are redriven.
+	// If this fails, wildcards find other names than topic bindings do, and messages of other queues are
+	// redriven.
 	t.Parallel()
 	words := []string{"", "a", "b", "ab"}
 	parts := []string{"*", "#", "a", "ab", "#a"}

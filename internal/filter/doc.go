@@ -1,5 +1,5 @@
 // Package filter decides which messages are meant: the filter language of searches, redrives and discards, and the keys
-// by which letters are grouped.
+// by which messages are grouped.
 //
 //	reason:expired queue:orders.* age:>1h -header.tenant:acme "connection refused" body.$.order.id:42
 //
@@ -13,7 +13,7 @@
 //   - Nothing is kept of a Message, and nothing in it changed.
 //   - Time enters by Parse alone: ages are turned into instants there.
 //   - A term reads of a Message only what its Need tells.
-//   - The filter of a group finds the letters of that group and no others.
+//   - The filter of a group finds the messages of that group and no others.
 //
 // Begin reading at Parse, then Filter, then Grouping.
 package filter

@@ -6,7 +6,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
-// told makes a letter whose headers are pairs of name and text.
+// told makes a message whose headers are pairs of name and text.
 func toldIn(body string, pairs ...string) *Message {
 	p := amqp.Properties{Has: amqp.FlagHeaders}
 	for i := 0; i < len(pairs); i += 2 {
@@ -16,7 +16,7 @@ func toldIn(body string, pairs ...string) *Message {
 }
 
 func TestExceptionDialects(t *testing.T) {
-	// If this fails, letters of a library are in no group of exceptions, or each is in one of its own.
+	// If this fails, messages of a library are in no group of exceptions, or each is in one of its own.
 	t.Parallel()
 	g, err := GroupBy("exception")
 	if err != nil {

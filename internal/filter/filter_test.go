@@ -9,7 +9,7 @@ import (
 // testNow is 2026-11-21T12:00:00Z.
 const testNow = 1795262400000
 
-func letterOf() *Message {
+func sampleMessage() *Message {
 	p := amqp.Properties{
 		Has: amqp.FlagHeaders | amqp.FlagMessageID | amqp.FlagCorrelationID | amqp.FlagType | amqp.FlagDeliveryMode | amqp.FlagTimestamp |
 			amqp.FlagContentType | amqp.FlagUserID | amqp.FlagAppID,
@@ -34,7 +34,7 @@ func letterOf() *Message {
 func TestMatch(t *testing.T) {
 	// If this fails, an operator's filter finds messages that were not meant, or does not find those that were.
 	t.Parallel()
-	m := letterOf()
+	m := sampleMessage()
 	for _, c := range []struct {
 		filter string
 		want   bool

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// A Grouping tells what letters have in common. It is not changed once made.
+// A Grouping tells what messages have in common. It is not changed once made.
 type Grouping struct {
 	by    string
 	field *field
 	name  string // of the header
 }
 
-// groupings are the fields that letters are grouped by, with the name that the grouping has.
+// groupings are the fields that messages are grouped by, with the name that the grouping has.
 var groupings = []struct{ by, field string }{{"reason", "reason"}, {"source", "source"}, {"queue", "queue"}, {"exchange", "exchange"},
 	{"key", "routing-key"}, {"cause", "cause"}, {"state", "state"}, {"exception", "exception"}, {"fingerprint", "fingerprint"},
 	{"first-reason", "first-reason"}, {"last-queue", "last-queue"}, {"type", "type"}, {"app", "app"}, {"user", "user"}}

@@ -4,7 +4,7 @@ package filter
 type Message struct {
 	ID    uint64 // names it where it is
 	State string // ready, unacked, waiting, held, lost, scheduled
-	Cause string // of a lost or held letter: no_exchange, no_route, cycle, refused, hops, delivery_limit, discarded; else ""
+	Cause string // of a lost letter or held dead letter: no_exchange, no_route, cycle, refused, hops, delivery_limit, discarded; else ""
 	Queue string // where it is now; "" for a lost letter
 	Size  int64  // of the body, bytes
 

@@ -229,7 +229,8 @@ func unknownField(l *lexer, w *written) *Error {
 	return e
 }
 
-// distance is how many letters have to be changed, added or taken away to make b of a. Names of over 32 are far.
+// distance is how many characters have to be changed, added or taken away to make b of a. Names of over 32
+// are far.
 func distance(a, b string) int {
 	var row [33]int
 	if len(a) >= len(row) || len(b) >= len(row) {

@@ -69,7 +69,7 @@ func TestCalendar(t *testing.T) {
 }
 
 func TestTerms(t *testing.T) {
-	// If this fails, the index looks for other letters than the filter means, and answers lack some.
+	// If this fails, the index looks for other messages than the filter means, and answers lack some.
 	t.Parallel()
 	f, err := Parse(`-reason:ttl|Max-Len queue:orders.*|x count:>3 age:>1h header."a b":x "Connection refused" ref*|*use* header.n:1..2 body.a:*`, testNow)
 	if err != nil {
@@ -101,7 +101,7 @@ func TestTerms(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	// If this fails, the index and the filter cut texts differently, and letters are not found.
+	// If this fails, the index and the filter cut texts differently, and messages are not found.
 	t.Parallel()
 	long := strings.Repeat("x", WordMax+5)
 	for _, c := range []struct {
@@ -124,7 +124,7 @@ func TestWords(t *testing.T) {
 		}
 	}
 	var texts []string
-	Texts(letterOf().Properties, []byte("body"), func(b []byte) bool {
+	Texts(sampleMessage().Properties, []byte("body"), func(b []byte) bool {
 		texts = append(texts, string(b))
 		return len(texts) < 99
 	})
@@ -134,7 +134,7 @@ func TestWords(t *testing.T) {
 }
 
 func TestGroups(t *testing.T) {
-	// If this fails, a letter is in the group of others, or in none.
+	// If this fails, a message is in the group of others, or in none.
 	t.Parallel()
 	for by, want := range map[string]string{
 		"reason": "expired", "first-reason": "rejected", "source": "orders.eu", "last-queue": "orders.retry", "queue": "orders.dlq", "exchange": "orders",
@@ -146,18 +146,18 @@ func TestGroups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, ok := g.Key(letterOf())
+		got, ok := g.Key(sampleMessage())
 		if got != want || ok != (want != "") {
 			t.Errorf("by %s: %q, %t, want %q", by, got, ok, want)
 		}
-		checkGroup(t, g, letterOf())
+		checkGroup(t, g, sampleMessage())
 	}
 	g, err := GroupBy("exchange")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := g.Key(&Message{}); !ok {
-		t.Error("letters of the default exchange are in no group")
+		t.Error("messages of the default exchange are in no group")
 	}
 	checkGroup(t, g, &Message{})
 	for _, f := range Fields() {

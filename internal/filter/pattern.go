@@ -41,8 +41,8 @@ type chunk struct {
 	hard bool // quoted or escaped
 }
 
-// A letter is one byte of a value, and whether it may be a wildcard.
-type letter struct {
+// A char is one byte of a value, and whether it may be a wildcard.
+type char struct {
 	b    byte
 	soft bool
 }
@@ -52,17 +52,17 @@ func compile(chunks []chunk, k kind) pattern {
 	if isSoft(chunks, "*") {
 		return pattern{present: true}
 	}
-	var letters []letter
+	var chars []char
 	for _, c := range chunks {
 		for i := range len(c.text) {
-			letters = append(letters, letter{c.text[i], !c.hard})
+			chars = append(chars, char{c.text[i], !c.hard})
 		}
 	}
 	var c compiler
 	if k == name {
-		c.words(letters)
+		c.words(chars)
 	} else {
-		c.run(letters)
+		c.run(chars)
 	}
 	c.flush()
 	p := pattern{steps: c.steps}
@@ -101,9 +101,9 @@ func (c *compiler) flush() {
 	}
 }
 
-// run adds letters with their wildcards.
-func (c *compiler) run(letters []letter) {
-	for _, l := range letters {
+// run adds characters with their wildcards.
+func (c *compiler) run(chars []char) {
+	for _, l := range chars {
 		switch {
 		case l.soft && l.b == '*':
 			c.add(stepAny)
@@ -116,8 +116,8 @@ func (c *compiler) run(letters []letter) {
 }
 
 // words adds the words of a name: a # takes one of the dots around it with it.
-func (c *compiler) words(letters []letter) {
-	words := splitWords(letters)
+func (c *compiler) words(chars []char) {
+	words := splitWords(chars)
 	if len(words) == 1 && isWild(words[0], '#') {
 		c.add(stepAny)
 		return
@@ -146,13 +146,13 @@ func (c *compiler) words(letters []letter) {
 }
 
 // splitWords divides at dots. Several # in a row are one.
-func splitWords(letters []letter) [][]letter {
-	var words [][]letter
+func splitWords(chars []char) [][]char {
+	var words [][]char
 	for more := true; more; {
-		end := slices.IndexFunc(letters, func(l letter) bool { return l.b == '.' })
-		w := letters
+		end := slices.IndexFunc(chars, func(l char) bool { return l.b == '.' })
+		w := chars
 		if more = end >= 0; more {
-			w, letters = letters[:end], letters[end+1:]
+			w, chars = chars[:end], chars[end+1:]
 		}
 		if n := len(words); n == 0 || !isWild(w, '#') || !isWild(words[n-1], '#') {
 			words = append(words, w)
@@ -161,7 +161,7 @@ func splitWords(letters []letter) [][]letter {
 	return words
 }
 
-func isWild(w []letter, b byte) bool { return len(w) == 1 && w[0] == letter{b, true} }
+func isWild(w []char, b byte) bool { return len(w) == 1 && w[0] == char{b, true} }
 
 // matchString reports whether s is meant.
 func (p *pattern) matchString(s string) bool {
@@ -264,8 +264,8 @@ func plain(s string) bool {
 	}
 	for i := range len(s) {
 		c := s[i]
-		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_'
-		if !letter && (i == 0 || !(c >= '0' && c <= '9' || c == '.' || c == '-' || c == '/')) {
+		alphabetic := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_'
+		if !alphabetic && (i == 0 || !(c >= '0' && c <= '9' || c == '.' || c == '-' || c == '/')) {
 			return false
 		}
 	}

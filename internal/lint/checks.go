@@ -28,7 +28,7 @@ func (s *Analysis) fate(set *vhost.Settings) Param {
 	return Param{"fate", "gone"}
 }
 
-// shelfFate is that of letters that no queue holds.
+// shelfFate is that of dead letters that no queue holds.
 func (s *Analysis) shelfFate() Param { return s.fate(&vhost.Settings{}) }
 
 func number(name string, n int64) Param { return Param{name, strconv.FormatInt(n, 10)} }
@@ -41,8 +41,8 @@ func named(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// letters looks at where the dead letters of a queue go.
-func (f *findings) letters(i int, q *vhost.SnapshotQueue) {
+// deadLetters looks at where the dead letters of a queue go.
+func (f *findings) deadLetters(i int, q *vhost.SnapshotQueue) {
 	w, set := &f.ways[i], &q.Settings
 	if !w.set {
 		return
@@ -196,7 +196,7 @@ func (f *findings) withoutDLX(q *vhost.SnapshotQueue) {
 	set := &q.Settings
 	if set.TTL >= 0 {
 		severity := Warning
-		// the last station of letters, or nothing to be kept
+		// the last station of dead letters, or nothing to be kept
 		if i := f.queues[q.Name]; f.senders[i].all != (few{}) || set.DLQ == vhost.Marked || !q.Durable {
 			severity = Note
 		}

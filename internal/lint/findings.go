@@ -142,7 +142,7 @@ func (s *Analysis) Findings() []Finding {
 	f := &findings{Analysis: s}
 	for i := range s.Queues {
 		q := &s.Queues[i]
-		f.letters(i, q)
+		f.deadLetters(i, q)
 		f.target(i, q)
 		f.marked(i, q)
 		f.settings(q)

@@ -260,7 +260,7 @@ func (w *grapher) near(first, depth, most int, at [][]int) []int {
 			break
 		}
 		if n != first && w.nodes[n].Queue == nil && len(at[n]) > hubEdges {
-			for _, q := range w.lettersBehind(n, all) {
+			for _, q := range w.deadLettersBehind(n, all) {
 				add(q, distance)
 			}
 			continue
@@ -273,8 +273,8 @@ func (w *grapher) near(first, depth, most int, at [][]int) []int {
 	return all
 }
 
-// lettersBehind lists the first queues to which some queues' dead letters go through an exchange.
-func (w *grapher) lettersBehind(exchange int, some []int) (nodes []int) {
+// deadLettersBehind lists the first queues to which some queues' dead letters go through an exchange.
+func (w *grapher) deadLettersBehind(exchange int, some []int) (nodes []int) {
 	for _, n := range some {
 		q := w.nodes[n].Queue
 		if q == nil || !hasDLX(&q.Settings) || w.exchanges[q.Settings.DeadLetterExchange] != exchange {

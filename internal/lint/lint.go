@@ -27,10 +27,10 @@ type Analysis struct {
 	keyless map[string]bool        // exchanges that lead all messages to the same queues
 	reaches map[reachKey]int
 	reached []reach
-	targets int             // of reached
-	compare int             // so many comparisons of bindings are left
-	ways    []way           // of Queues
-	senders []letterSenders // to Queues
+	targets int                 // of reached
+	compare int                 // so many comparisons of bindings are left
+	ways    []way               // of Queues
+	senders []deadLetterSenders // to Queues
 	loops   []loop
 	inLoop  []bool // of Queues
 	roles   []Role // of Queues
@@ -59,8 +59,8 @@ func Analyze(of *vhost.Snapshot) *Analysis {
 		}
 	}
 	s.findWays()
-	all := s.letterGraph(false)
-	s.findLoops(all, s.letterGraph(true))
+	all := s.deadLetterGraph(false)
+	s.findLoops(all, s.deadLetterGraph(true))
 	s.roles = all.Roles()
 	return s
 }

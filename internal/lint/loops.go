@@ -6,9 +6,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// letterSenders names queues whose dead letters may come to a queue: of each kind the first two by name, one of which
-// is another than the queue itself.
-type letterSenders struct {
+// deadLetterSenders names queues whose dead letters may come to a queue: of each kind the first two by name,
+// one of which is another than the queue itself.
+type deadLetterSenders struct {
 	all     few
 	durable few // durable queues
 	holding few // with at-least-once
@@ -43,7 +43,7 @@ func (f few) but(q int) (i int, ok bool) {
 	return 0, false
 }
 
-func (l *letterSenders) add(i int, q *vhost.SnapshotQueue) {
+func (l *deadLetterSenders) add(i int, q *vhost.SnapshotQueue) {
 	n := int32(i) + 1
 	l.all.add(n)
 	if q.Durable {
@@ -56,7 +56,7 @@ func (l *letterSenders) add(i int, q *vhost.SnapshotQueue) {
 	}
 }
 
-func (l *letterSenders) join(o *letterSenders) {
+func (l *deadLetterSenders) join(o *deadLetterSenders) {
 	l.all.join(o.all)
 	l.durable.join(o.durable)
 	l.holding.join(o.holding)
@@ -65,13 +65,13 @@ func (l *letterSenders) join(o *letterSenders) {
 
 // findSenders finds for each queue from where dead letters come.
 func (s *Analysis) findSenders() {
-	into := make([]letterSenders, len(s.reached))
+	into := make([]deadLetterSenders, len(s.reached))
 	for i := range s.ways {
 		for _, r := range s.ways[i].reaches {
 			into[r].add(i, &s.Queues[i])
 		}
 	}
-	s.senders = make([]letterSenders, len(s.Queues))
+	s.senders = make([]deadLetterSenders, len(s.Queues))
 	for r := range s.reached {
 		for _, q := range s.reached[r].all() {
 			s.senders[q].join(&into[r])
@@ -83,7 +83,7 @@ func (s *Analysis) findSenders() {
 type loop struct {
 	queues []int // places in Queues, in order
 	kind   loopKind
-	sure   bool     // all letters take it
+	sure   bool     // all dead letters take it
 	path   []int    // of queues, the shortest way round from the first of them
 	by     []string // the dead-letter exchanges from one to the next, the last leading back to the first
 }
@@ -109,8 +109,8 @@ func (s *Analysis) yields(i int) bool {
 	return set.Limited() && (set.Overflow.DropsHead() || set.PassesOn())
 }
 
-// closes reports whether a letter comes all the way round without a rejection, beginning where that is best; it dies of
-// age where it must.
+// closes reports whether a dead letter comes all the way round without a rejection, beginning where that is
+// best; it dies of age where it must.
 func (s *Analysis) closes(path []int, otherwise func(int) bool) bool {
 	aging := 0
 	for _, q := range path {
@@ -123,16 +123,16 @@ func (s *Analysis) closes(path []int, otherwise func(int) bool) bool {
 	return true
 }
 
-// findLoops finds ways on which dead letters come back. A loop that letters take by themselves is one finding, that
-// which contains it, and needs rejections, no other. The graphs are where dead letters may go, and where all of a queue
-// go.
-func (s *Analysis) findLoops(all, sure *LetterGraph) {
+// findLoops finds ways on which dead letters come back. A loop that dead letters take by themselves is one
+// finding, that which contains it, and needs rejections, no other. The graphs are where dead letters may go,
+// and where all of a queue go.
+func (s *Analysis) findLoops(all, sure *DeadLetterGraph) {
 	s.inLoop = make([]bool, len(s.Queues))
 	in := s.inLoop
 	for _, c := range []struct {
 		kind      loopKind
 		otherwise func(int) bool // than of age
-		by        *LetterGraph
+		by        *DeadLetterGraph
 	}{
 		{loopExpired, func(int) bool { return false }, sure},
 		{loopExpired, func(int) bool { return false }, all},
@@ -161,16 +161,17 @@ func (s *Analysis) findLoops(all, sure *LetterGraph) {
 	slices.SortFunc(s.loops, func(a, b loop) int { return a.queues[0] - b.queues[0] })
 }
 
-// letterGraph is where dead letters may go; sure says that only what all letters of a queue take counts.
-func (s *Analysis) letterGraph(sure bool) *LetterGraph {
-	g := &LetterGraph{Queues: make([]LetterNode, len(s.Queues)), Sets: make([][]int, len(s.reached))}
+// deadLetterGraph is where dead letters may go; sure says that only what all dead letters of a queue take
+// counts.
+func (s *Analysis) deadLetterGraph(sure bool) *DeadLetterGraph {
+	g := &DeadLetterGraph{Queues: make([]DeadLetterNode, len(s.Queues)), Sets: make([][]int, len(s.reached))}
 	for i := range s.reached {
 		if g.Sets[i] = s.reached[i].sure; !sure {
 			g.Sets[i] = s.reached[i].all()
 		}
 	}
 	for i := range s.ways {
-		g.Queues[i] = LetterNode{Waits: s.ages(i, 1), Mark: s.Queues[i].Settings.DLQ}
+		g.Queues[i] = DeadLetterNode{Waits: s.ages(i, 1), Mark: s.Queues[i].Settings.DLQ}
 		if w := &s.ways[i]; !sure || len(w.reaches) == 1 {
 			g.Queues[i].Ways = w.reaches
 		}

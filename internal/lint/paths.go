@@ -106,7 +106,7 @@ func (f *follower) add(s Step) int {
 // full reports whether no more steps are taken.
 func (f *follower) full() bool { return len(f.steps) >= PathStepsMax }
 
-// nowhere is what becomes of a letter that finds no place.
+// nowhere is what becomes of a dead letter that finds no place.
 func (f *follower) nowhere(set *vhost.Settings) (fate Param, g Guarantee) {
 	fate = f.fate(set)
 	return fate, map[string]Guarantee{"held": HeldBack, "shelf": OnShelf, "gone": LostThere}[fate.Value]
@@ -167,14 +167,14 @@ func (f *follower) dieAs(after, i int, reason fact.Reason, keys []keyShape, befo
 	f.hop(step, i, reason, keys, append([]fact.Death{{Queue: q.Name, Reason: reason}}, before...), way, set)
 }
 
-// letterRoute is where a letter goes whose key is one of several.
-type letterRoute struct {
+// deadLetterRoute is where a dead letter goes whose key is one of several.
+type deadLetterRoute struct {
 	reach
 	unknown bool // to the queue that its key names, if there is one
 }
 
-func (f *follower) onTheWay(exchange string, keys []keyShape) letterRoute {
-	var w letterRoute
+func (f *follower) onTheWay(exchange string, keys []keyShape) deadLetterRoute {
+	var w deadLetterRoute
 	reached := map[int]int{} // by how many keys for sure; with none they are there, too
 	for _, k := range keys {
 		r := &f.reached[f.reachOf(exchange, k)]
@@ -200,8 +200,8 @@ func (f *follower) onTheWay(exchange string, keys []keyShape) letterRoute {
 	return w
 }
 
-// hop follows a letter into its targets.
-func (f *follower) hop(step Step, from int, reason fact.Reason, keys []keyShape, before []fact.Death, way letterRoute, set *vhost.Settings) {
+// hop follows a dead letter into its targets.
+func (f *follower) hop(step Step, from int, reason fact.Reason, keys []keyShape, before []fact.Death, way deadLetterRoute, set *vhost.Settings) {
 	targets := way.all()
 	step.Code, step.Guarantee, step.Sure = "hop", MovedOn, len(way.maybe) == 0 && !way.misses
 	switch {
@@ -237,7 +237,7 @@ func (f *follower) hop(step Step, from int, reason fact.Reason, keys []keyShape,
 	}
 }
 
-// arrive follows a letter that came to queue t.
+// arrive follows a dead letter that came to queue t.
 func (f *follower) arrive(after, t int, keys []keyShape, before []fact.Death, sure bool, source *vhost.Settings) {
 	q := &f.Queues[t]
 	step := Step{After: after, Queue: q.Name, Sure: sure}
@@ -261,7 +261,7 @@ func (f *follower) arrive(after, t int, keys []keyShape, before []fact.Death, su
 	f.add(step)
 }
 
-// rest follows a letter that is in queue t and that nobody has consumed yet.
+// rest follows a dead letter that is in queue t and that nobody has consumed yet.
 func (f *follower) rest(after, t int, keys []keyShape, before []fact.Death, sure bool) {
 	q := &f.Queues[t]
 	set := &q.Settings

@@ -19,14 +19,14 @@ const (
 // String names the role in JSON, "" for none.
 func (r Role) String() string { return [...]string{"", "dead_letter", "retry"}[r] }
 
-// A LetterGraph is queues, and where their dead letters may go.
-type LetterGraph struct {
-	Queues []LetterNode
+// A DeadLetterGraph is queues, and where their dead letters may go.
+type DeadLetterGraph struct {
+	Queues []DeadLetterNode
 	Sets   [][]int // places in Queues that dead letters reach together
 }
 
-// A LetterNode is a queue of the graph.
-type LetterNode struct {
+// A DeadLetterNode is a queue of the graph.
+type DeadLetterNode struct {
 	Ways  []int // places in Sets
 	Waits bool  // dead letters that come expire in the queue
 	Mark  vhost.Mark
@@ -36,7 +36,7 @@ type LetterNode struct {
 // from, directly or through others, is a retry queue. A queue that gets dead letters of another one, which is no retry
 // queue, is a dead-letter queue; what expires in a retry queue is on its way to be tried again. The mark of a
 // queue overrides this, for the queue alone.
-func (g *LetterGraph) Roles() []Role {
+func (g *DeadLetterGraph) Roles() []Role {
 	roles := make([]Role, len(g.Queues))
 	for _, circle := range g.circles(func(int) bool { return true }) {
 		for _, q := range circle {
@@ -74,10 +74,10 @@ func (g *LetterGraph) Roles() []Role {
 
 // circles finds sets of queues, of those that pass, each of which leads to each other, or one queue that leads to
 // itself.
-func (g *LetterGraph) circles(passes func(int) bool) [][]int {
+func (g *DeadLetterGraph) circles(passes func(int) bool) [][]int {
 	nodes := len(g.Queues) + len(g.Sets)
 	t := &circleSearch{
-		LetterGraph: g, passes: passes,
+		DeadLetterGraph: g, passes: passes,
 		index: make([]int32, nodes), low: make([]int32, nodes), onStack: make([]bool, nodes),
 	}
 	for root := range g.Queues {
@@ -91,7 +91,7 @@ func (g *LetterGraph) circles(passes func(int) bool) [][]int {
 // circleSearch is Tarjan's search for what is strongly connected, without recursion. Its nodes are queues, and behind
 // these the sets: what many queues share is walked once.
 type circleSearch struct {
-	*LetterGraph
+	*DeadLetterGraph
 	passes     func(int) bool
 	index, low []int32 // of nodes, from 1
 	onStack    []bool
@@ -161,7 +161,7 @@ func (t *circleSearch) leave() {
 }
 
 // onward is the next node behind one: queues come first, then sets.
-func (g *LetterGraph) onward(node, next int) (to int, ok bool) {
+func (g *DeadLetterGraph) onward(node, next int) (to int, ok bool) {
 	n := len(g.Queues)
 	if node < n {
 		if ways := g.Queues[node].Ways; next < len(ways) {
@@ -176,7 +176,7 @@ func (g *LetterGraph) onward(node, next int) (to int, ok bool) {
 }
 
 // round finds the shortest way from the first of some queues, of a circle, back to it.
-func (g *LetterGraph) round(circle []int) (path []int) {
+func (g *DeadLetterGraph) round(circle []int) (path []int) {
 	type step struct{ before, queue int }
 	inside := map[int]bool{}
 	for _, q := range circle {

@@ -20,7 +20,7 @@ const (
 type way struct {
 	set     bool // there is a dead-letter exchange
 	missing bool // but it does not exist
-	own     bool // letters keep their keys
+	own     bool // dead letters keep their keys
 	shapes  []keyShape
 	reaches []int // places in reached, one for each shape
 }

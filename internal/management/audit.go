@@ -119,7 +119,7 @@ func discreetQuery(raw string) string {
 // notKept stands in the audit log where a password was.
 const notKept = "(not kept)"
 
-// secret reports whether what has such a name must not be kept, however its letters are written.
+// secret reports whether what has such a name must not be kept, in capitals or not.
 func secret(name string) bool {
 	folded := strings.Map(func(r rune) rune {
 		least := r

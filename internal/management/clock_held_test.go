@@ -8,9 +8,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-func TestAdvancingTriesHeldLettersFewTimes(t *testing.T) {
+func TestAdvancingTriesHeldDeadLettersFewTimes(t *testing.T) {
 	// If this fails, a test clock that is moved by a year tries held dead letters again for each minute of it, so that
-	// the broker is busy for hours; or letters stay held that have a target.
+	// the broker is busy for hours; or dead letters stay held that have a target.
 	t.Parallel()
 	d := open(t)
 	d.want(http.StatusCreated, "PUT", "/api/queues/%2F/work", `{"durable":true,"arguments":{"x-queue-type":"quorum","x-message-ttl":1000,`+
@@ -36,12 +36,12 @@ func TestAdvancingTriesHeldLettersFewTimes(t *testing.T) {
 			sum += n
 		}
 		if q.Held != 1 || sum == tried || sum > tried+3 {
-			t.Fatalf("%d letters are held, after %d attempts and %d in this year", q.Held, tried, sum-tried)
+			t.Fatalf("%d dead letters are held, after %d attempts and %d in this year", q.Held, tried, sum-tried)
 		}
 		tried = sum
 	}
 	d.want(http.StatusCreated, "POST", "/api/bindings/%2F/e/dlx/q/dead", `{"routing_key":"#"}`)
 	if q := advance(); q.Held != 0 || d.queue("dead").MessagesReady != 1 {
-		t.Errorf("%d letters are held still", q.Held)
+		t.Errorf("%d dead letters are held still", q.Held)
 	}
 }

@@ -15,14 +15,14 @@ import (
 func (d *door) roles() (listed, drawn string) {
 	d.t.Helper()
 	var dlqs, roles []string
-	for _, q := range read[api.LettersSummary](d, "/api/x/letters/%2F/summary").Queues {
+	for _, q := range read[api.DeadLettersSummary](d, "/api/x/letters/%2F/summary").Queues {
 		dlqs = append(dlqs, q.Name)
 	}
 	for _, n := range read[api.Topology](d, "/api/x/topology/%2F").Nodes {
 		if n.Queue == nil {
 			continue
 		}
-		if n.Queue.Letters != (n.Queue.Role == "dead_letter") {
+		if n.Queue.DeadLetterQueue != (n.Queue.Role == "dead_letter") {
 			d.t.Errorf("%s: %+v", n.Name, n.Queue)
 		}
 		if at := read[api.Paths](d, "/api/x/paths/%2F/"+n.Name); at.Role != n.Queue.Role {
@@ -148,32 +148,32 @@ func TestMarkedQueueIsADeadLetterQueue(t *testing.T) {
 }
 
 // isDeadLetterQueue checks what all lists say of queue work.dead, and of the messages in it.
-func (d *door) isDeadLetterQueue(role string, letters int) {
+func (d *door) isDeadLetterQueue(role string, messages int) {
 	d.t.Helper()
-	s := read[api.LettersSummary](d, "/api/x/letters/%2F/summary")
-	if s.DeadLetters != int64(letters) || len(s.Queues) != min(letters, 1) ||
-		letters > 0 && (s.Queues[0].Role != role || s.Queues[0].Letters != int64(letters)) {
+	s := read[api.DeadLettersSummary](d, "/api/x/letters/%2F/summary")
+	if s.DeadLetters != int64(messages) || len(s.Queues) != min(messages, 1) ||
+		messages > 0 && (s.Queues[0].Role != role || s.Queues[0].DeadLetters != int64(messages)) {
 		d.t.Errorf("summary: %+v", s)
 	}
 	if _, drawn := d.roles(); drawn != strings.TrimSuffix("work.dead:"+role, "work.dead:") {
 		d.t.Errorf("drawn %q", drawn)
 	}
-	found := read[api.Letters](d, "/api/x/letters/%2F?filter=reason:republished").Items
-	if len(found) != letters || letters > 0 && found[0].Republished == nil {
+	found := read[api.MessagePage](d, "/api/x/letters/%2F?filter=reason:republished").Items
+	if len(found) != messages || messages > 0 && found[0].Republished == nil {
 		d.t.Errorf("found %+v", found)
 	}
-	if g := read[api.Groups](d, "/api/x/letters/%2F/groups?by=queue"); g.Total != int64(letters) {
+	if g := read[api.Groups](d, "/api/x/letters/%2F/groups?by=queue"); g.Total != int64(messages) {
 		d.t.Errorf("groups: %+v", g)
 	}
-	if n := strings.Count(d.want(200, "GET", "/api/x/letters/%2F/export", "").Body.String(), "\n"); n != letters {
+	if n := strings.Count(d.want(200, "GET", "/api/x/letters/%2F/export", "").Body.String(), "\n"); n != messages {
 		d.t.Errorf("%d exported", n)
 	}
 	scrapePage(d, "/metrics").want(map[string]float64{
-		`bartleby_dlq_queues{vhost="/"}`: float64(min(letters, 1)), `bartleby_dlq_messages{vhost="/"}`: float64(letters),
-		`bartleby_dead_letter_messages{vhost="/"}`: float64(letters),
+		`bartleby_dlq_queues{vhost="/"}`: float64(min(messages, 1)), `bartleby_dlq_messages{vhost="/"}`: float64(messages),
+		`bartleby_dead_letter_messages{vhost="/"}`: float64(messages),
 	})
 	findings := d.want(200, "GET", "/api/x/lint", "").Body.String()
-	if warned := strings.Contains(findings, "marked_no_limit"); warned != (letters > 0) {
+	if warned := strings.Contains(findings, "marked_no_limit"); warned != (messages > 0) {
 		d.t.Errorf("lint warns: %v", warned)
 	}
 }

@@ -14,16 +14,16 @@ func TestOnlyDeadLettersAreCounted(t *testing.T) {
 	d := withDeadLetters(t, 5)
 	d.queueWith("parking", "")
 	d.publish("", "dead", "an ordinary message")
-	check := func(when string, want int64, queues map[string]api.LetterQueue) {
+	check := func(when string, want int64, queues map[string]api.DeadLetterQueue) {
 		t.Helper()
-		s := read[api.LettersSummary](d, "/api/x/letters/%2F/summary")
+		s := read[api.DeadLettersSummary](d, "/api/x/letters/%2F/summary")
 		if s.DeadLetters != want || len(s.Queues) != len(queues) {
 			t.Errorf("%s: %+v", when, s)
 		}
 		for _, q := range s.Queues {
 			w := queues[q.Name]
-			if q.Letters != w.Letters || q.Messages != w.Messages || q.Role != w.Role ||
-				(q.OldestSec != nil) != (w.Letters > 0) {
+			if q.DeadLetters != w.DeadLetters || q.Messages != w.Messages || q.Role != w.Role ||
+				(q.OldestSec != nil) != (w.DeadLetters > 0) {
 				t.Errorf("%s, queue %s: %+v", when, q.Name, q)
 			}
 		}
@@ -34,26 +34,27 @@ func TestOnlyDeadLettersAreCounted(t *testing.T) {
 		scrapePage(d, "/metrics").want(metrics)
 		metrics = map[string]float64{}
 		for name, q := range queues {
-			metrics[`bartleby_dead_letter_messages{vhost="/",queue="`+name+`"}`] = float64(q.Letters)
+			metrics[`bartleby_dead_letter_messages{vhost="/",queue="`+name+`"}`] = float64(q.DeadLetters)
 		}
 		scrapePage(d, "/metrics/per-object").want(metrics)
 	}
-	check("at first", 5, map[string]api.LetterQueue{"dead": {Role: "dead_letter", Letters: 5, Messages: 6}})
+	check("at first", 5, map[string]api.DeadLetterQueue{"dead": {Role: "dead_letter", DeadLetters: 5, Messages: 6}})
 	d.redrive(`{"source":{"queue":"dead"},"ids":["1","2"],"target":{"to":"queue"}}`)
 	d.later(10 * time.Millisecond)
-	check("when two are worked on", 3, map[string]api.LetterQueue{"dead": {Role: "dead_letter", Letters: 3, Messages: 4}})
+	check("when two are worked on", 3, map[string]api.DeadLetterQueue{"dead": {Role: "dead_letter",
+		DeadLetters: 3, Messages: 4}})
 	d.take("work", `{"count":1,"ackmode":"reject_requeue_false","encoding":"auto"}`)
-	check("when one has died again", 4, map[string]api.LetterQueue{"dead": {Role: "dead_letter", Letters: 4, Messages: 5}})
-	if s := read[api.Deaths](d, "/api/x/queues/%2F"+"/work"+"/deaths"); s.Letters != 0 {
-		t.Errorf("%d dead letters arrived in the queue where they are worked on", s.Letters)
+	check("when one has died again", 4, map[string]api.DeadLetterQueue{"dead": {Role: "dead_letter", DeadLetters: 4, Messages: 5}})
+	if s := read[api.Deaths](d, "/api/x/queues/%2F"+"/work"+"/deaths"); s.Arrived != 0 {
+		t.Errorf("%d dead letters arrived in the queue where they are worked on", s.Arrived)
 	}
 	d.redrive(`{"source":{"queue":"dead"},"ids":["3"],"target":{"to":"elsewhere","exchange":"","routing_key":"parking"}}`)
 	d.later(10 * time.Millisecond)
-	check("when one is moved elsewhere", 4, map[string]api.LetterQueue{
-		"dead": {Role: "dead_letter", Letters: 3, Messages: 4}, "parking": {Letters: 1, Messages: 1},
+	check("when one is moved elsewhere", 4, map[string]api.DeadLetterQueue{
+		"dead": {Role: "dead_letter", DeadLetters: 3, Messages: 4}, "parking": {DeadLetters: 1, Messages: 1},
 	})
 	d.want(204, "DELETE", "/api/queues/%2F/work", "")
-	check("when nothing is dead-lettered any more", 4, map[string]api.LetterQueue{
-		"dead": {Letters: 3, Messages: 4}, "parking": {Letters: 1, Messages: 1},
+	check("when nothing is dead-lettered any more", 4, map[string]api.DeadLetterQueue{
+		"dead": {DeadLetters: 3, Messages: 4}, "parking": {DeadLetters: 1, Messages: 1},
 	})
 }

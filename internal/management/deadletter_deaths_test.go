@@ -37,12 +37,12 @@ func TestRecentDeaths(t *testing.T) {
 	after(179*time.Minute + 30*time.Second)
 	d.reject("b", 1) // since the last reading
 
-	get := func(of string) api.LettersSummary {
+	get := func(of string) api.DeadLettersSummary {
 		t.Helper()
-		return read[api.LettersSummary](d, "/api/x/letters/%2F/summary"+of)
+		return read[api.DeadLettersSummary](d, "/api/x/letters/%2F/summary"+of)
 	}
 	hour := get("").Recent
-	if hour.Range != "1h" || hour.Died["rejected"] != 8 || hour.Died["maxlen"] != 1 || hour.Died["expired"] != 0 || hour.NoDLX != 1 || hour.Letters != 8 || hour.Others != 0 {
+	if hour.Range != "1h" || hour.Died["rejected"] != 8 || hour.Died["maxlen"] != 1 || hour.Died["expired"] != 0 || hour.NoDLX != 1 || hour.Arrived != 8 || hour.Others != 0 {
 		t.Errorf("of an hour %+v", hour)
 	}
 	var sources []string
@@ -72,15 +72,15 @@ func TestRecentDeaths(t *testing.T) {
 	if m := get("?range=1m").Recent; m.Died["rejected"] != 6 || len(m.Times) != 12 {
 		t.Errorf("of a minute %+v", m)
 	}
-	if all := read[[]api.LettersSummary](d, "/api/x/letters?range=8h"); all[0].Recent.Range != "8h" || all[0].Recent.Died["rejected"] != 13 {
+	if all := read[[]api.DeadLettersSummary](d, "/api/x/letters?range=8h"); all[0].Recent.Range != "8h" || all[0].Recent.Died["rejected"] != 13 {
 		t.Errorf("of all %+v", all)
 	}
 
 	one := read[api.Deaths](d, "/api/x/queues/%2F/b/deaths?range=10m")
-	if one.Died["rejected"] != 4 || one.Letters != 0 || one.ByStep["rejected"][len(one.ByStep["rejected"])-1] != 4 {
+	if one.Died["rejected"] != 4 || one.Arrived != 0 || one.ByStep["rejected"][len(one.ByStep["rejected"])-1] != 4 {
 		t.Errorf("of a queue %+v", one)
 	}
-	if to := read[api.Deaths](d, "/api/x/queues/%2F/dead/deaths"); to.Letters != 8 || to.Died["rejected"] != 0 {
+	if to := read[api.Deaths](d, "/api/x/queues/%2F/dead/deaths"); to.Arrived != 8 || to.Died["rejected"] != 0 {
 		t.Errorf("of the queue they came to %+v", to)
 	}
 	d.want(204, "DELETE", "/api/queues/%2F/late", "")
@@ -117,19 +117,19 @@ func TestNothingDiedLatelyAfterAReset(t *testing.T) {
 	d.reject("q", 5)
 	now := time.Now().Add(time.Hour)
 	d.server.sampler.Read(now)
-	count := func() (died, letters uint64, sources int) {
+	count := func() (died, arrived uint64, sources int) {
 		t.Helper()
-		s := read[api.LettersSummary](d, "/api/x/letters/%2F/summary?range=1m").Recent
+		s := read[api.DeadLettersSummary](d, "/api/x/letters/%2F/summary?range=1m").Recent
 		of := read[api.Deaths](d, "/api/x/queues/%2F/dead/deaths?range=1m")
-		return s.Died["rejected"] + s.Others, s.Letters + of.Letters, len(s.Sources)
+		return s.Died["rejected"] + s.Others, s.Arrived + of.Arrived, len(s.Sources)
 	}
 	d.want(204, "DELETE", "/api/reset", "")
-	if died, letters, sources := count(); died != 0 || letters != 0 || sources != 0 {
-		t.Errorf("right after the reset %d died, of %d queues, and %d letters came", died, sources, letters)
+	if died, arrived, sources := count(); died != 0 || arrived != 0 || sources != 0 {
+		t.Errorf("right after the reset %d died, of %d queues, and %d dead letters came", died, sources, arrived)
 	}
 	d.server.sampler.Read(now.Add(5 * time.Second))
 	d.reject("q", 2)
-	if died, letters, sources := count(); died != 2 || letters != 4 || sources != 1 {
-		t.Errorf("after a reading %d died, of %d queues, and %d letters came", died, sources, letters)
+	if died, arrived, sources := count(); died != 2 || arrived != 4 || sources != 1 {
+		t.Errorf("after a reading %d died, of %d queues, and %d dead letters came", died, sources, arrived)
 	}
 }

@@ -45,7 +45,7 @@ func messageIDs(d *door, path string) string {
 	d.t.Helper()
 	var ids []string
 	for after := ""; ; {
-		page := read[api.Letters](d, path+after)
+		page := read[api.MessagePage](d, path+after)
 		for _, l := range page.Items {
 			ids = append(ids, l.MessageID)
 		}
@@ -78,13 +78,13 @@ func TestBrowse(t *testing.T) {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}
 	}
-	l := read[api.Letters](d, deadLetters+"?limit=1").Items[0]
+	l := read[api.MessagePage](d, deadLetters+"?limit=1").Items[0]
 	if l.Place != "queue" || l.Queue != "dead" || l.VHost != "/" || l.State != "ready" || l.Exchange != "" || l.RoutingKeys[0] != "dead" ||
 		!l.Persistent || l.Size != 11 || len(l.Deaths) != 1 || l.Deaths[0].Exchange != "orders" || l.First.Queue != "work" ||
 		l.Last.Reason != "rejected" || *l.At != "2023-11-14T22:13:20.000Z" || l.Payload != nil || l.Properties != nil || l.Cause != nil || l.Due != nil {
 		t.Errorf("shown %+v", l)
 	}
-	if l := read[api.Letters](d, deadLetters+"?limit=1&payload=true&truncate=3").Items[0]; *l.Payload != `{"o` || !l.Truncated || len(l.Properties) != 3 {
+	if l := read[api.MessagePage](d, deadLetters+"?limit=1&payload=true&truncate=3").Items[0]; *l.Payload != `{"o` || !l.Truncated || len(l.Properties) != 3 {
 		t.Errorf("with payload %+v", l)
 	}
 	if after := d.want(200, "GET", "/api/queues/%2F/dead", "").Body.String(); after != before {
@@ -108,7 +108,7 @@ func TestBrowseEveryState(t *testing.T) {
 	d.publish("amq.default", "w", "waits")
 	d.take("w", `{"count":1,"ackmode":"reject_requeue_true","encoding":"auto"}`)
 	d.publish("amq.default", "w", "ready")
-	page := read[api.Letters](d, "/api/x/queues/%2F/w/messages?payload=true")
+	page := read[api.MessagePage](d, "/api/x/queues/%2F/w/messages?payload=true")
 	states := map[string]string{}
 	for _, l := range page.Items {
 		states[*l.Payload] = l.State
@@ -116,27 +116,27 @@ func TestBrowseEveryState(t *testing.T) {
 	if states["waits"] != "waiting" || states["ready"] != "ready" || page.Next != nil {
 		t.Errorf("%v", states)
 	}
-	lost := read[api.Letters](d, "/api/x/lost-letters/%2F/messages?payload=true&filter=cause:no_exchange&order=newest")
+	lost := read[api.MessagePage](d, "/api/x/lost-letters/%2F/messages?payload=true&filter=cause:no_exchange&order=newest")
 	if len(lost.Items) != 3 || lost.Items[0].Place != "lost" || lost.Items[0].State != "lost" || *lost.Items[0].Cause != "no_exchange" ||
 		*lost.Items[0].Payload != "q 2" || lost.Items[0].ID != "3" {
 		t.Errorf("lost: %+v", lost)
 	}
-	if l := read[api.Letter](d, "/api/x/lost-letters/%2F/messages/4"); *l.Payload != "r 0" || l.Last.Queue != "r" {
+	if l := read[api.StoredMessage](d, "/api/x/lost-letters/%2F/messages/4"); *l.Payload != "r 0" || l.Last.Queue != "r" {
 		t.Errorf("one: %+v", l)
 	}
 	d.want(404, "GET", "/api/x/lost-letters/%2F/messages/9", "")
 	d.want(404, "GET", "/api/x/lost-letters/none/messages", "")
 }
 
-func TestOneLetter(t *testing.T) {
+func TestOneDeadLetter(t *testing.T) {
 	// If this fails, a message cannot be looked at whole, or its payload is a page of ours to a browser.
 	t.Parallel()
 	d := withDeadLetters(t, 1)
 	d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish", `{"routing_key":"dead","payload":"<b>Größe</b>","payload_encoding":"string","properties":{}}`)
-	page := read[api.Letters](d, deadLetters)
+	page := read[api.MessagePage](d, deadLetters)
 	id := page.Items[1].ID
 	for query, want := range map[string]string{"": "<b>Größe</b>", "?offset=3&limit=4": "Grö", "?offset=3&limit=3": "Gr", "?offset=99": "", "?encoding=base64&limit=3": "PGI+"} {
-		l := read[api.Letter](d, deadLetters+"/"+id+query)
+		l := read[api.StoredMessage](d, deadLetters+"/"+id+query)
 		if *l.Payload != want || l.Truncated != (query != "") || l.Size != 14 || len(l.Deaths) > 0 || l.At != nil || l.First != nil {
 			t.Errorf("%s: %+v", query, l)
 		}
@@ -165,7 +165,7 @@ func TestWhoMayLook(t *testing.T) {
 	// If this fails, somebody reads messages that it must not, by a list or by what a filter finds.
 	t.Parallel()
 	d := withDeadLetters(t, 2)
-	id := read[api.Letters](d, deadLetters).Items[0].ID
+	id := read[api.MessagePage](d, deadLetters).Items[0].ID
 	d.operator("none", "management", "", "", "^work$").refused(401, "not_authorised", "Access refused: ", "GET", deadLetters, "")
 	d.operator("ok", "management", "", "", "^dead$").want(200, "GET", deadLetters+"?payload=true", "")
 	d.want(201, "PUT", "/api/users/out", `{"password":"p","tags":"management"}`)
@@ -178,13 +178,14 @@ func TestWhoMayLook(t *testing.T) {
 	plain.refused(401, "not_authorised", "Not office-payload user", "GET", deadLetters+"?filter=header.tenant:acme", "")
 	plain.refused(401, "not_authorised", "Not office-payload user", "GET", deadLetters+"?filter=-acme", "")
 	plain.refused(401, "not_authorised", "Not office-payload user", "GET", deadLetters+"/"+id+"/payload", "")
-	if l := read[api.Letter](plain, deadLetters+"/"+id); l.Payload != nil || l.Properties != nil || l.MessageID != "m0" {
+	if l := read[api.StoredMessage](plain, deadLetters+"/"+id); l.Payload != nil || l.Properties != nil ||
+		l.MessageID != "m0" {
 		t.Errorf("without the tag %+v", l)
 	}
 	for _, tags := range []string{"management,office-payload", "management,office", "administrator"} {
 		d.operator("reader", tags, "", "", "^dead$")
 		reader := strict.as("reader:p")
-		if l := read[api.Letter](reader, deadLetters+"/"+id); l.Payload == nil {
+		if l := read[api.StoredMessage](reader, deadLetters+"/"+id); l.Payload == nil {
 			t.Errorf("%s sees no payload", tags)
 		}
 		reader.want(200, "GET", deadLetters+"?filter=header.tenant:acme", "")
@@ -201,51 +202,51 @@ func decoded[T any](d *door, text []byte) (v T) {
 }
 
 func TestSearchAndGroups(t *testing.T) {
-	// If this fails, letters are not found, or not counted as what they have in common.
+	// If this fails, dead letters are not found, or not counted as what they have in common.
 	t.Parallel()
 	d := withDeadLetters(t, 5)
 	d.queueWith("q", `"x-dead-letter-exchange":"nowhere"`)
 	d.reject("q", 2)
-	const letters = "/api/x/letters/%2F"
-	if page := read[api.Letters](d, letters); len(page.Items) != 7 || page.Next != nil || page.Partial {
+	const search = "/api/x/letters/%2F"
+	if page := read[api.MessagePage](d, search); len(page.Items) != 7 || page.Next != nil || page.Partial {
 		t.Errorf("all: %+v", page)
 	}
-	if page := read[api.Letters](d, letters+"?filter=header.tenant:other&payload=true"); len(page.Items) != 2 || page.Items[0].Payload == nil || page.Items[0].Queue != "dead" {
+	if page := read[api.MessagePage](d, search+"?filter=header.tenant:other&payload=true"); len(page.Items) != 2 || page.Items[0].Payload == nil || page.Items[0].Queue != "dead" {
 		t.Errorf("some: %+v", page)
 	}
-	if page := read[api.Letters](d, letters+"?filter=state:lost"); len(page.Items) != 2 || page.Items[0].Place != "lost" {
+	if page := read[api.MessagePage](d, search+"?filter=state:lost"); len(page.Items) != 2 || page.Items[0].Place != "lost" {
 		t.Errorf("lost: %+v", page)
 	}
 	d.want(201, "PUT", "/api/x/notes/%2F/header:tenant/acme", `{"text":"they know"}`)
-	g := read[api.Groups](d, letters+"/groups?by=header:tenant")
+	g := read[api.Groups](d, search+"/groups?by=header:tenant")
 	if g.By != "header:tenant" || g.Total != 5 || g.Without != 2 || g.None != "-header.tenant:*" || g.Others != 0 || len(g.Groups) != 2 || g.Groups[0].Value != "acme" || g.Groups[0].Count != 3 ||
 		g.Groups[0].Note != "they know" || g.Groups[1].Note != "" || len(g.Groups[0].Spark) != 24 || g.Groups[0].Sample == nil || g.Groups[0].Sample.Queue != "dead" {
 		t.Errorf("groups: %+v", g)
 	}
-	if g := read[api.Groups](d, letters+"/groups?by=header:tenant&filter=header.tenant:*"); g.Without != 0 || g.None != "" {
+	if g := read[api.Groups](d, search+"/groups?by=header:tenant&filter=header.tenant:*"); g.Without != 0 || g.None != "" {
 		t.Errorf("all have it: %+v", g)
 	}
-	if g := read[api.Groups](d, letters+"/groups?by=exception"); g.Without != 7 || g.None != "-exception:*" || g.Total != 0 {
+	if g := read[api.Groups](d, search+"/groups?by=exception"); g.Without != 7 || g.None != "-exception:*" || g.Total != 0 {
 		t.Errorf("none has it: %+v", g)
 	}
-	if page := read[api.Letters](d, letters+"?filter="+url.QueryEscape(g.Groups[0].Filter)); len(page.Items) != 3 {
+	if page := read[api.MessagePage](d, search+"?filter="+url.QueryEscape(g.Groups[0].Filter)); len(page.Items) != 3 {
 		t.Errorf("of the group %q: %+v", g.Groups[0].Filter, page)
 	}
 	for query, reason := range map[string]string{
 		"/groups?by=moon": "moon", "?filter=nope:1": "nope", "?after=scan:x": "'next' of an earlier", "?limit=0": "from 1", "?order=x": "oldest",
 	} {
-		d.refused(400, "bad_request", reason, "GET", letters+query, "")
+		d.refused(400, "bad_request", reason, "GET", search+query, "")
 	}
 	d.want(404, "GET", "/api/x/letters/none", "")
 	d.want(404, "GET", "/api/x/letters/none/groups?by=reason", "")
 
 	m := d.operator("m", "management", "", "", "^dead$")
-	if page := read[api.Letters](m, letters); len(page.Items) != 5 {
+	if page := read[api.MessagePage](m, search); len(page.Items) != 5 {
 		t.Errorf("seen by one who may not read q: %+v", page)
 	}
 	strict := d.with(func(o *Options) { o.StrictOffice = true }).as("m:p")
-	strict.want(200, "GET", letters+"/groups?by=reason", "")
-	strict.refused(401, "not_authorised", "Not office-payload user", "GET", letters+"/groups?by=header:tenant", "")
+	strict.want(200, "GET", search+"/groups?by=reason", "")
+	strict.refused(401, "not_authorised", "Not office-payload user", "GET", search+"/groups?by=header:tenant", "")
 	strict.refused(401, "not_authorised", "Not office-payload user", "GET", "/api/x/notes/%2F/header:tenant/acme", "")
 	if notes := read[[]api.Note](strict, "/api/x/notes/%2F"); len(notes) != 0 {
 		t.Errorf("notes tell of payloads: %+v", notes)
@@ -253,7 +254,8 @@ func TestSearchAndGroups(t *testing.T) {
 }
 
 func TestNotes(t *testing.T) {
-	// If this fails, what operators know of a group of letters is lost, or not in a backup of definitions.
+	// If this fails, what operators know of a group of dead letters is lost, or not in a backup of
+	// definitions.
 	t.Parallel()
 	d := open(t)
 	const at = "/api/x/notes/%2F/exception/a%2Fb%20%C3%BC"
@@ -325,8 +327,9 @@ func TestNotesBelongToTheirMakers(t *testing.T) {
 	}
 }
 
-func TestNotesTellNothingOfLettersThatOneMayNotSee(t *testing.T) {
-	// If this fails, notes on groups show what letters carry to users who may not read any queue that has them.
+func TestNotesTellNothingOfDeadLettersThatOneMayNotSee(t *testing.T) {
+	// If this fails, notes on groups show what dead letters carry to users who may not read any queue that
+	// has them.
 	t.Parallel()
 	d := open(t)
 	const on = "/api/x/notes/%2F/header:customer/acme"
@@ -350,8 +353,8 @@ func TestNotesTellNothingOfLettersThatOneMayNotSee(t *testing.T) {
 }
 
 func TestNotesAreBounded(t *testing.T) {
-	// If this fails, whoever may look at letters fills what every checkpoint of users carries; or the notes of a
-	// virtual host stay when it is gone.
+	// If this fails, whoever may look at dead letters fills what every checkpoint of users carries; or the
+	// notes of a virtual host stay when it is gone.
 	t.Parallel()
 	d := open(t)
 	d.want(201, "PUT", "/api/vhosts/other", "")
@@ -385,12 +388,12 @@ func TestSummary(t *testing.T) {
 	d.reject("q", 2)
 	d.queueWith("plain", "")
 	d.reject("plain", 1)
-	s := read[api.LettersSummary](d, "/api/x/letters/%2F/summary")
-	if s.Died["rejected"] != 6 || s.NoDLX != 1 || s.Letters != 3 || s.Waiting != 3 || s.Lost.Messages != 2 || len(s.Queues) != 1 || s.Queues[0].Name != "dead" ||
+	s := read[api.DeadLettersSummary](d, "/api/x/letters/%2F/summary")
+	if s.Died["rejected"] != 6 || s.NoDLX != 1 || s.Arrived != 3 || s.Waiting != 3 || s.Lost.Messages != 2 || len(s.Queues) != 1 || s.Queues[0].Name != "dead" ||
 		s.Queues[0].Messages != 3 || s.OldestSec == nil {
 		t.Errorf("%+v", s)
 	}
-	if all := read[[]api.LettersSummary](d, "/api/x/letters"); len(all) != 1 || all[0].VHost != "/" {
+	if all := read[[]api.DeadLettersSummary](d, "/api/x/letters"); len(all) != 1 || all[0].VHost != "/" {
 		t.Errorf("%+v", all)
 	}
 	d.want(404, "GET", "/api/x/letters/none/summary", "")

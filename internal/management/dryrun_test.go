@@ -13,7 +13,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// manyDead fills the queue dead with letters of the queue full: the last few have the type "late".
+// manyDead fills the queue dead with messages of the queue full: the last few have the type "late".
 func manyDead(d *door, n, late int) {
 	d.t.Helper()
 	d.queueWith("full", `"x-max-length":0,"x-dead-letter-exchange":"","x-dead-letter-routing-key":"dead"`)
@@ -32,8 +32,8 @@ func manyDead(d *door, n, late int) {
 	d.later(time.Second)
 }
 
-// index keeps one, and waits until it knows of so many letters.
-func (d *door) index(letters int64) {
+// index keeps one, and waits until it knows of so many messages.
+func (d *door) index(messages int64) {
 	d.t.Helper()
 	x := search.Open(search.Options{Broker: d.server.Engine, Dir: d.t.TempDir(), Log: quiet()})
 	d.t.Cleanup(func() {
@@ -42,7 +42,7 @@ func (d *door) index(letters int64) {
 		}
 	})
 	*d = *d.with(func(o *Options) { o.Index = x })
-	for ends := time.Now().Add(20 * time.Second); x.Stats().Letters != letters || x.Stats().Behind != 0; <-time.After(time.Millisecond) {
+	for ends := time.Now().Add(20 * time.Second); x.Stats().Messages != messages || x.Stats().Behind != 0; <-time.After(time.Millisecond) {
 		if time.Now().After(ends) {
 			d.t.Fatalf("%+v", x.Stats())
 		}
@@ -50,8 +50,8 @@ func (d *door) index(letters int64) {
 }
 
 func TestTrialAsksTheIndex(t *testing.T) {
-	// If this fails, a dry run says that nothing matches, or less than does, when the letters are at the end of a long
-	// queue.
+	// If this fails, a dry run says that nothing matches, or less than does, when the messages are at the end
+	// of a long queue.
 	t.Parallel()
 	d := open(t)
 	const n, late = 2500, 7 // more than are looked at before the index is asked
@@ -78,7 +78,7 @@ func TestTrialAsksTheIndex(t *testing.T) {
 	if x := try(`,"force":true,"target":{"to":"queue","queue":"dead"}`); x.Queues["dead"] != late {
 		t.Errorf("into another queue: %+v", x)
 	}
-	d.want(http.StatusOK, "POST", "/api/exchanges/%2F/amq.default/publish", `{"routing_key":"dead","payload":"no letter","payload_encoding":"string","properties":{"type":"late"}}`)
+	d.want(http.StatusOK, "POST", "/api/exchanges/%2F/amq.default/publish", `{"routing_key":"dead","payload":"no dead letter","payload_encoding":"string","properties":{"type":"late"}}`)
 	if x := try(""); x.Looked != n+1 || x.Matches != late+1 || x.Partial || x.Index != nil {
 		t.Errorf("with a message that never died, of which no index knows: %+v", x)
 	}

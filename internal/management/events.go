@@ -20,7 +20,7 @@ func (s *Server) eventEndpoints() []web.Endpoint {
 	return []web.Endpoint{
 		{
 			Pattern: "GET x/events", Tag: authz.Management, Serve: s.getEvents, Media: "text/event-stream", Scope: web.AllNodes,
-			Summary: "Changes as server-sent events: topics=overview,queues,jobs,letters,alarms",
+			Summary: "Changes as server-sent events: topics=overview,queues,jobs,messages,alarms",
 		},
 	}
 }
@@ -161,7 +161,7 @@ func (s *Server) topicsOf(query url.Values) ([]string, error) {
 	asked := strings.Split(query.Get("topics"), ",")
 	for _, name := range asked {
 		if s.topics()[name] == nil {
-			return nil, web.BadRequest("unknown topic '%s': use overview, queues, jobs, letters or alarms", name)
+			return nil, web.BadRequest("unknown topic '%s': use overview, queues, jobs, messages or alarms", name)
 		}
 	}
 	slices.Sort(asked)

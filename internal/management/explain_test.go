@@ -41,7 +41,7 @@ func TestExplain(t *testing.T) {
 	}
 	d.want(201, "PUT", "/api/queues/%2F/holds", `{"durable":true,"arguments":{"x-dead-letter-exchange":"nope","x-dead-letter-strategy":"at-least-once"}}`)
 	if e = read[api.Explanation](d, "/api/x/explain/queues/%2F/holds"); len(e.Warnings) != 1 || !strings.Contains(e.Warnings[0], "are held in their queue") {
-		t.Errorf("of a queue that holds its letters: %v", e.Warnings)
+		t.Errorf("of a queue that holds its dead letters: %v", e.Warnings)
 	}
 	e = read[api.Explanation](d, "/api/x/explain/exchanges/%2F/amq.topic")
 	if len(e.Settings) != 1 || e.Settings[0].From != "x" || e.Type != "topic" || e.Kind != "exchange" {

@@ -220,7 +220,7 @@ func FuzzPutScheduled(f *testing.F) {
 	})
 }
 
-func FuzzImportLetters(f *testing.F) {
+func FuzzImportDeadLetters(f *testing.F) {
 	fuzzBodies(f, "POST", "/api/x/letters/%2F/import?queue=dead", "", `{"payload":"x","properties":{"headers":{"a":1}}}`+"\n"+`{"payload":"eA==","payload_encoding":"base64","properties_raw":"AAA="}`,
 		`{"id":"5","vhost":"/","deaths":[{"queue":"old","reason":"rejected","routing_keys":["k"]}],"payload":""}`)
 }

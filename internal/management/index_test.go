@@ -15,7 +15,7 @@ func TestIndex(t *testing.T) {
 	if got := d.want(200, "GET", "/api/x/index", "").Body.String(); got != off {
 		t.Errorf("without an index: %s", got)
 	}
-	d.refused(400, "bad_request", "letters are not indexed", "POST", "/api/x/index/%2F/rebuild", "")
+	d.refused(400, "bad_request", "dead letters are not indexed", "POST", "/api/x/index/%2F/rebuild", "")
 	d.want(404, "POST", "/api/x/index/none/rebuild", "")
 	x := search.Open(search.Options{Broker: d.server.Engine, Dir: t.TempDir(), Log: quiet()})
 	defer func() {
@@ -24,7 +24,7 @@ func TestIndex(t *testing.T) {
 		}
 	}()
 	d = d.with(func(o *Options) { o.Index = x })
-	for ends := time.Now().Add(20 * time.Second); x.Stats().Letters != 4; <-time.After(time.Millisecond) {
+	for ends := time.Now().Add(20 * time.Second); x.Stats().Messages != 4; <-time.After(time.Millisecond) {
 		if time.Now().After(ends) {
 			t.Fatalf("%+v", x.Stats())
 		}

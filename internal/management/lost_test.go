@@ -29,7 +29,7 @@ func (d *door) queueWith(name, arguments string) {
 	d.want(http.StatusCreated, "PUT", "/api/queues/%2F/"+name, `{"durable":true,"arguments":{`+arguments+`}}`)
 }
 
-// withLostLetters fills a new broker's shelf: three letters without an exchange, one without a route.
+// withLostLetters fills a new broker's shelf: three lost letters without an exchange, one without a route.
 func withLostLetters(t *testing.T) *door {
 	t.Helper()
 	d := open(t)
@@ -116,7 +116,7 @@ func TestOptionsInDefinitions(t *testing.T) {
 }
 
 func TestLostLetters(t *testing.T) {
-	// If this fails, letters that RabbitMQ would have dropped are kept but cannot be found.
+	// If this fails, lost letters that RabbitMQ would have dropped are kept but cannot be found.
 	t.Parallel()
 	d := withLostLetters(t)
 	d.want(201, "PUT", "/api/vhosts/empty", "")
@@ -255,8 +255,8 @@ func TestRepublish(t *testing.T) {
 }
 
 func TestRepublishManyAndDiscard(t *testing.T) {
-	// If this fails, more letters than one command takes are not all handled, or letters that die again are chased for
-	// ever.
+	// If this fails, more lost letters than one command takes are not all handled, or lost letters that die
+	// again are chased for ever.
 	t.Parallel()
 	d := open(t)
 	const n = 2300
@@ -324,7 +324,7 @@ func TestHeldAndWaiting(t *testing.T) {
 	}
 
 	const path = "/api/x/held/%2F/q"
-	page := read[api.HeldLetters](d, path+"?limit=2")
+	page := read[api.HeldDeadLetters](d, path+"?limit=2")
 	if len(page.Items) != 2 || page.Next == nil {
 		t.Fatalf("held %+v", page)
 	}
@@ -333,7 +333,7 @@ func TestHeldAndWaiting(t *testing.T) {
 		*l.Since != "2023-11-14T22:13:20.000Z" || l.Exchange != "" || l.Deaths[0].Count != 1 {
 		t.Errorf("held %+v", l)
 	}
-	rest := read[api.HeldLetters](d, path+"?limit=2&after="+*page.Next)
+	rest := read[api.HeldDeadLetters](d, path+"?limit=2&after="+*page.Next)
 	if len(rest.Items) != 1 || rest.Next != nil || rest.Items[0].ID == l.ID || rest.Items[0].ID == page.Items[1].ID {
 		t.Errorf("the rest %+v", rest)
 	}
@@ -349,7 +349,7 @@ func TestHeldAndWaiting(t *testing.T) {
 	}
 }
 
-func TestLetterMetrics(t *testing.T) {
+func TestDeadLetterMetrics(t *testing.T) {
 	// If this fails, dashboards and alerts on dead letters see nothing, or the wrong thing.
 	t.Parallel()
 	d := withLostLetters(t)

@@ -36,7 +36,7 @@ func special(t reflect.Type) schema {
 		return kind("integer")
 	case reflect.TypeFor[api.Pattern]():
 		return kind("string")
-	case reflect.TypeFor[api.LetterID]():
+	case reflect.TypeFor[api.MessageID]():
 		return schema{"description": "integer, as a string or a number", "type": []string{"string", "integer"}}
 	case reflect.TypeFor[api.Integer]():
 		return schema{"description": "integer, or a string of digits", "type": []string{"integer", "string"}}

@@ -17,9 +17,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// withLargeLetters fills queue dead with n dead letters, each with such a payload and such properties, the lost letters
-// with one, and the delayed exchange later with as many.
-func withLargeLetters(t *testing.T, n int, payload string, p amqp.Properties) *door {
+// withLargeMessages fills queue dead with n dead letters, each with such a payload and such properties, the
+// lost letters with one, and the delayed exchange later with as many.
+func withLargeMessages(t *testing.T, n int, payload string, p amqp.Properties) *door {
 	t.Helper()
 	d := later(t)
 	d.queueWith("work", `"x-dead-letter-exchange":"","x-dead-letter-routing-key":"dead"`)
@@ -67,7 +67,7 @@ func TestPagesTakeAboutWhatTheyShow(t *testing.T) {
 	// encoded, or its properties decoded, all at once. It is not parallel: it counts what the process allocates.
 	const n, size = 8, 512 << 10
 	headers := amqp.Table{{Name: "nothing", Value: amqp.Value{Kind: amqp.KindArray, Array: make([]amqp.Value, 2000)}}}
-	d := withLargeLetters(t, n, strings.Repeat("\x01", size), amqp.Properties{Has: amqp.FlagHeaders, Headers: headers})
+	d := withLargeMessages(t, n, strings.Repeat("\x01", size), amqp.Properties{Has: amqp.FlagHeaders, Headers: headers})
 	for _, path := range []string{
 		deadLetters + "?payload=true", deadLetters + "?payload=true&encoding=base64",
 		searchAll, scheduledLater + "?payload=true",
@@ -99,16 +99,16 @@ func TestMessagesAreCountedBeforeTheyAreCopied(t *testing.T) {
 	// at once take all memory.
 	t.Parallel()
 	const n, size = 4, 1 << 20
-	d := withLargeLetters(t, n, strings.Repeat("x", size), amqp.Properties{})
-	letter := read[api.Letters](d, deadLetters).Items[0].ID
-	lost := read[api.Letters](d, "/api/x/lost-letters/%2F/messages").Items[0].ID
+	d := withLargeMessages(t, n, strings.Repeat("x", size), amqp.Properties{})
+	messageID := read[api.MessagePage](d, deadLetters).Items[0].ID
+	lost := read[api.MessagePage](d, "/api/x/lost-letters/%2F/messages").Items[0].ID
 	waiting := read[api.WaitingPage](d, scheduledLater).Items[0].ID
 	paths := map[string]int64{
 		deadLetters + "?payload=true":                           n * size,
 		searchAll:                                               n * size,
 		scheduledLater + "?payload=true":                        n * size,
 		"/api/x/lost-letters/%2F/messages?payload=true":         size,
-		deadLetters + "/" + letter:                              size,
+		deadLetters + "/" + messageID:                           size,
 		"/api/x/lost-letters/%2F/messages/" + lost:              size,
 		"/api/x/lost-letters/%2F/" + lost:                       size,
 		"/api/x/scheduled/%2F/later/" + waiting:                 size,
@@ -139,7 +139,7 @@ func TestPagesOfLargeMessagesGoOn(t *testing.T) {
 	// If this fails, a page has messages without bound, or the next one misses some of them.
 	t.Parallel()
 	const n, size = 14, 3 << 19
-	d := withLargeLetters(t, n, strings.Repeat("x", size), amqp.Properties{})
+	d := withLargeMessages(t, n, strings.Repeat("x", size), amqp.Properties{})
 	for _, path := range []string{deadLetters, scheduledLater} {
 		seen, pages := map[string]bool{}, 0
 		for after := ""; ; pages++ {
@@ -167,7 +167,7 @@ func TestPagesOfLargeMessagesGoOn(t *testing.T) {
 			t.Errorf("%s: %d of %d messages on %d pages and the last", path, len(seen), n, pages)
 		}
 	}
-	all, whole := read[api.Letters](d, searchAll), 0
+	all, whole := read[api.MessagePage](d, searchAll), 0
 	for _, l := range all.Items {
 		if l.Payload != nil {
 			whole++
@@ -229,8 +229,8 @@ func TestLargeAnswersAreCompressedIfThereIsMemory(t *testing.T) {
 	// If this fails, the compressed copy of a large answer is not counted, or nothing large is compressed.
 	t.Parallel()
 	const size = 1 << 20
-	d := withLargeLetters(t, 1, strings.Repeat("x", size), amqp.Properties{})
-	payload := deadLetters + "/" + read[api.Letters](d, deadLetters).Items[0].ID + "/payload"
+	d := withLargeMessages(t, 1, strings.Repeat("x", size), amqp.Properties{})
+	payload := deadLetters + "/" + read[api.MessagePage](d, deadLetters).Items[0].ID + "/payload"
 	d.server.Memory.Total, d.server.Memory.Each = 7*size/2, 7*size/2
 	other := web.Account{Budget: &d.server.Memory, User: "other"}
 	for taken, want := range map[int64]string{1: "gzip", 2 * size: ""} {

@@ -56,7 +56,7 @@ func TestReadingsOutliveARestart(t *testing.T) {
 	d, stop := startOn(t, fs, true)
 	before := time.Now()
 	recent := func() api.RecentDeaths {
-		return read[api.LettersSummary](d, "/api/x/letters/%2F/summary").Recent
+		return read[api.DeadLettersSummary](d, "/api/x/letters/%2F/summary").Recent
 	}
 	since := func(x string) time.Time {
 		at, err := time.Parse(time.RFC3339, x)
@@ -76,7 +76,7 @@ func TestReadingsOutliveARestart(t *testing.T) {
 	first := since(recent().CountedSince)
 	stop()
 	d, stop = startOn(t, fs, true)
-	s := read[api.LettersSummary](d, "/api/x/letters/%2F/summary")
+	s := read[api.DeadLettersSummary](d, "/api/x/letters/%2F/summary")
 	if r := s.Recent; r.Died["rejected"] != 3 || !since(r.CountedSince).Equal(first) ||
 		len(r.Sources) != 1 || r.Sources[0].Total != 3 ||
 		s.Died["rejected"] != 0 || !since(s.CountedSince).After(first) {
@@ -154,7 +154,7 @@ func writeFile(t *testing.T, fs vfs.FS, name string, b []byte) {
 
 // recentOf are the deaths of the last hour in the virtual host /.
 func recentOf(d *door) api.RecentDeaths {
-	return read[api.LettersSummary](d, "/api/x/letters/%2F/summary").Recent
+	return read[api.DeadLettersSummary](d, "/api/x/letters/%2F/summary").Recent
 }
 
 func TestAKillLosesReadingsSinceTheLastWrite(t *testing.T) {

@@ -38,11 +38,11 @@ func (d *door) job(id int64) api.Redrive {
 
 func (d *door) messages(queue string) int {
 	d.t.Helper()
-	return len(read[api.Letters](d, "/api/x/queues/%2F/"+queue+"/messages").Items)
+	return len(read[api.MessagePage](d, "/api/x/queues/%2F/"+queue+"/messages").Items)
 }
 
 func TestRedrive(t *testing.T) {
-	// If this fails, letters cannot be sent back, or nobody sees how it goes.
+	// If this fails, messages cannot be sent back, or nobody sees how it goes.
 	t.Parallel()
 	d := withDeadLetters(t, 6)
 	trial := decoded[api.RedriveTrial](d, d.want(200, "POST", redrives, `{"source":{"queue":"dead"},"filter":"header.tenant:acme","dry_run":true}`).Body.Bytes())
@@ -51,7 +51,7 @@ func TestRedrive(t *testing.T) {
 		t.Errorf("tried: %+v", trial)
 	}
 	if n := d.messages("dead"); n != 6 {
-		t.Errorf("%d letters after a trial", n)
+		t.Errorf("%d messages after a trial", n)
 	}
 	j := d.redrive(`{"source":{"queue":"dead"},"filter":"header.tenant:acme","options":{"watch_ms":1000}}`)
 	if j.ID != 1 || j.User != "guest" || j.Action != "redrive" || j.Source.Queue != "dead" || j.Target.To != "queue" ||
@@ -67,7 +67,7 @@ func TestRedrive(t *testing.T) {
 	if got := messageIDs(d, deadInWork+"?order=oldest"); got != "m0 m2 m4" {
 		t.Errorf("back in the queue: %s", got)
 	}
-	if l := read[api.Letters](d, deadInWork).Items[0]; l.Redrives != 1 || *l.Redrive != 1 || l.Exchange != "orders" || l.RoutingKeys[0] != "new" {
+	if l := read[api.MessagePage](d, deadInWork).Items[0]; l.Redrives != 1 || *l.Redrive != 1 || l.Exchange != "orders" || l.RoutingKeys[0] != "new" {
 		t.Errorf("sent back as %+v", l)
 	}
 	d.take("work", `{"count":1,"ackmode":"reject_requeue_false","encoding":"auto"}`)
@@ -192,10 +192,11 @@ func TestRedrivePausedAndCancelled(t *testing.T) {
 }
 
 func TestDiscardAndBringBack(t *testing.T) {
-	// If this fails, letters that were discarded by mistake are gone, or one does not learn that they would be.
+	// If this fails, messages that were discarded by mistake are gone, or one does not learn that they would
+	// be.
 	t.Parallel()
 	d := withDeadLetters(t, 4)
-	d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish", `{"routing_key":"dead","payload":"no letter","payload_encoding":"string","properties":{"message_id":"plain"}}`)
+	d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish", `{"routing_key":"dead","payload":"not dead","payload_encoding":"string","properties":{"message_id":"plain"}}`)
 	const all = `{"source":{"queue":"dead"},"action":"discard"`
 	if trial := decoded[api.RedriveTrial](d, d.want(200, "POST", redrives, all+`,"dry_run":true}`).Body.Bytes()); !trial.Fits || trial.Matches != 5 {
 		t.Errorf("tried %+v", trial)
@@ -210,7 +211,7 @@ func TestDiscardAndBringBack(t *testing.T) {
 	if j := d.job(1); j.State != "done" || j.Moved != 5 || j.Action != "discard" {
 		t.Errorf("discarded %+v", j)
 	}
-	lost := read[api.Letters](d, "/api/x/lost-letters/%2F/messages")
+	lost := read[api.MessagePage](d, "/api/x/lost-letters/%2F/messages")
 	if len(lost.Items) != 5 || *lost.Items[0].Cause != "discarded" || *lost.Items[0].Target != "dead" || lost.Items[4].MessageID != "plain" {
 		t.Errorf("on the shelf %+v", lost)
 	}
@@ -263,7 +264,7 @@ func TestRedriveRefused(t *testing.T) {
 }
 
 func TestWhoMayRedrive(t *testing.T) {
-	// If this fails, somebody sends or discards letters with a job who could not do it as a client.
+	// If this fails, somebody sends or discards messages with a job who could not do it as a client.
 	t.Parallel()
 	d := withDeadLetters(t, 2)
 	d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish", `{"routing_key":"work","payload":"direct","payload_encoding":"string","properties":{}}`)
@@ -280,7 +281,7 @@ func TestWhoMayRedrive(t *testing.T) {
 	some := d.operator("some", "management", "", "^orders$", "^dead$")
 	trial := decoded[api.RedriveTrial](d, some.want(200, "POST", redrives, dry).Body.Bytes())
 	if trial.Queues["work"] != 2 || trial.Refused["access"] != 1 {
-		t.Errorf("of some letters: %+v", trial)
+		t.Errorf("of some messages: %+v", trial)
 	}
 	const named = `{"source":{"queue":"dead"},"target":{"to":"queue","queue":"work"}}`
 	some.refused(401, "not_authorised", "Access refused: ", "POST", redrives, named)
@@ -443,7 +444,7 @@ func TestWhoMayHandleLostLetters(t *testing.T) {
 	d.later(10 * time.Millisecond)
 	p := d.operator("p", "policymaker", "", "", "^r$")
 	const lost = "/api/x/lost-letters/%2F"
-	if page := read[api.Letters](p, lost+"/messages"); len(page.Items) != 1 || page.Items[0].Last.Queue != "r" {
+	if page := read[api.MessagePage](p, lost+"/messages"); len(page.Items) != 1 || page.Items[0].Last.Queue != "r" {
 		t.Errorf("seen: %+v", page)
 	}
 	if page := read[api.LostLetters](p, lost); len(page.Items) != 1 {
@@ -452,7 +453,8 @@ func TestWhoMayHandleLostLetters(t *testing.T) {
 	if file := p.want(200, "GET", "/api/x/letters/%2F/export?lost=true", "").Body.String(); strings.Count(file, "\n") != 1 {
 		t.Errorf("exported: %s", file)
 	}
-	if plain := d.operator("c", "policymaker", "", "", "^plain$"); len(read[api.Letters](plain, lost+"/messages").Items) != 1 {
+	if plain := d.operator("c", "policymaker", "", "", "^plain$"); len(read[api.MessagePage](plain,
+		lost+"/messages").Items) != 1 {
 		t.Error("what was discarded from a queue is not seen by who may read that")
 	}
 	j := decoded[api.Redrive](d, p.want(202, "POST", redrives, `{"source":{"lost":true},"action":"discard"}`).Body.Bytes())
@@ -460,7 +462,7 @@ func TestWhoMayHandleLostLetters(t *testing.T) {
 	if j = d.job(j.ID); j.Moved != 1 {
 		t.Errorf("discarded: %+v", j)
 	}
-	if page := read[api.Letters](d, lost+"/messages"); len(page.Items) != 4 {
+	if page := read[api.MessagePage](d, lost+"/messages"); len(page.Items) != 4 {
 		t.Errorf("left: %+v", page)
 	}
 	j = decoded[api.Redrive](d, p.want(202, "POST", redrives, `{"source":{"lost":true},"ids":["1"]}`).Body.Bytes())
@@ -472,7 +474,7 @@ func TestWhoMayHandleLostLetters(t *testing.T) {
 }
 
 func TestRedriveMetrics(t *testing.T) {
-	// If this fails, a dashboard does not show that letters come back as fast as they are sent.
+	// If this fails, a dashboard does not show that messages come back as fast as they are sent.
 	t.Parallel()
 	d := withDeadLetters(t, 3)
 	d.redrive(`{"source":{"queue":"dead"},"max":2,"options":{"rate":1000}}`)

@@ -44,7 +44,7 @@ func TestCopiedDeathsAreFound(t *testing.T) {
 	died := d.engine.Now().Add(-2 * time.Second) // the first time of its newest kind, as x-death tells
 	d.passOn("work", "work.dead", "work")
 
-	found := read[api.Letters](d, "/api/x/letters/%2F?filter=reason:republished").Items
+	found := read[api.MessagePage](d, "/api/x/letters/%2F?filter=reason:republished").Items
 	if len(found) != 1 || found[0].Queue != "work.dead" ||
 		found[0].Republished == nil || found[0].Republished.Queue != "work" {
 		t.Fatalf("found %+v", found)
@@ -55,7 +55,7 @@ func TestCopiedDeathsAreFound(t *testing.T) {
 	for filter, n := range map[string]int{
 		"source:work": 1, "first-reason:rejected": 1, "last-queue:work.retry": 1, "count:4": 1, "count:5": 0, "age:%3C1h": 1,
 	} {
-		if got := read[api.Letters](d, "/api/x/letters/%2F?filter="+filter).Items; len(got) != n {
+		if got := read[api.MessagePage](d, "/api/x/letters/%2F?filter="+filter).Items; len(got) != n {
 			t.Errorf("%s: %+v", filter, got)
 		}
 	}

@@ -18,7 +18,7 @@ func TestResend(t *testing.T) {
 	// If this fails, a message that is mended by hand loses its headers' types, its history, or is there twice.
 	t.Parallel()
 	d := withDeadLetters(t, 2)
-	first := read[api.Letters](d, deadLetters+"?payload=true").Items[0]
+	first := read[api.MessagePage](d, deadLetters+"?payload=true").Items[0]
 	at := deadLetters + "/" + first.ID + "/resend"
 	trial := decoded[api.Resent](d, d.want(200, "POST", at, `{"dry_run":true,"payload":"x"}`).Body.Bytes())
 	if trial.Outcome != "redriven" || strings.Join(trial.Queues, " ") != "work" {
@@ -34,7 +34,7 @@ func TestResend(t *testing.T) {
 		t.Errorf("resent %+v", r)
 	}
 	d.want(404, "GET", deadLetters+"/"+first.ID, "")
-	l := read[api.Letters](d, deadInWork+"?payload=true").Items[0]
+	l := read[api.MessagePage](d, deadInWork+"?payload=true").Items[0]
 	headers, _ := amqp.Table(l.Properties).Get("headers")
 	text, err := web.Encode(api.Arguments(headers.Table))
 	if err != nil || *l.Payload != `{"order":7}` || l.MessageID != "m0" || l.Redrives != 1 || len(l.Deaths) != 1 ||
@@ -46,7 +46,7 @@ func TestResend(t *testing.T) {
 		t.Errorf("audit: %s", audit)
 	}
 
-	second := read[api.Letters](d, deadLetters).Items[0].ID
+	second := read[api.MessagePage](d, deadLetters).Items[0].ID
 	at = deadLetters + "/" + second + "/resend"
 	const same = `"exchange":"amq.default","routing_key":"dead","keep":true,"payload":"AP8=","payload_encoding":"base64"}`
 	d.refused(409, "same_queue", "would go to queue 'dead', where the original is now", "POST", at, "{"+same)
@@ -55,7 +55,7 @@ func TestResend(t *testing.T) {
 		t.Errorf("tried without force: %+v", trial)
 	}
 	d.want(200, "POST", at, `{"force":true,`+same)
-	page := read[api.Letters](d, deadLetters+"?payload=true")
+	page := read[api.MessagePage](d, deadLetters+"?payload=true")
 	if len(page.Items) != 2 || page.Items[0].ID != second || *page.Items[1].Payload != "AP8=" || page.Items[1].PayloadEncoding != "base64" {
 		t.Errorf("kept: %+v", page)
 	}
@@ -108,7 +108,7 @@ func TestResendToOtherKeys(t *testing.T) {
 		sent := decoded[api.Resent](d, d.want(200, "POST", at, body).Body.Bytes())
 		var arrived []string
 		for _, q := range []string{"b", "d1", "d2", "d3"} {
-			if len(read[api.Letters](d, "/api/x/queues/%2F/"+q+"/messages").Items) > 0 {
+			if len(read[api.MessagePage](d, "/api/x/queues/%2F/"+q+"/messages").Items) > 0 {
 				arrived = append(arrived, q)
 			}
 		}
@@ -120,7 +120,7 @@ func TestResendToOtherKeys(t *testing.T) {
 	}
 	d.want(204, "DELETE", "/api/queues/%2F/d3/contents", "")
 	d.want(200, "POST", at, `{"exchange":"amq.direct","routing_key":"d3","properties":{"headers":{"CC":["d1"]},"expiration":"60000"}}`)
-	if l := read[api.Letters](d, "/api/x/queues/%2F/d3/messages").Items; len(l) != 1 || l[0].Expires == nil {
+	if l := read[api.MessagePage](d, "/api/x/queues/%2F/d3/messages").Items; len(l) != 1 || l[0].Expires == nil {
 		t.Errorf("with an expiration: %+v", l)
 	}
 }
@@ -141,7 +141,7 @@ func TestWhoMayEdit(t *testing.T) {
 	// If this fails, somebody publishes by an edit where it may not, or in a strict office without the tag.
 	t.Parallel()
 	d := withDeadLetters(t, 1)
-	at := deadLetters + "/" + read[api.Letters](d, deadLetters).Items[0].ID + "/resend"
+	at := deadLetters + "/" + read[api.MessagePage](d, deadLetters).Items[0].ID + "/resend"
 	d.operator("reader", "management", "", "", "^dead$").
 		refused(401, "not_authorised", "Access refused: ", "POST", at, `{}`)
 	d.as("reader:p").refused(401, "not_authorised", "Access refused: ", "POST", at, `{"exchange":"amq.fanout"}`)
@@ -184,7 +184,7 @@ func TestTopicsOfAnEdit(t *testing.T) {
 	}
 	tee.want(200, "POST", withBCC, `{"keep":true,"exchange":"amq.topic","routing_key":"a.3"}`)
 	tee.want(200, "POST", one, `{"target":{"to":"origin"},"keep":true,"properties":{"headers":{"CC":["a.2"]}}}`)
-	if n := len(read[api.Letters](d, "/api/x/queues/%2F/b/messages").Items); n != 0 {
+	if n := len(read[api.MessagePage](d, "/api/x/queues/%2F/b/messages").Items); n != 0 {
 		t.Errorf("%d came where they must not", n)
 	}
 }
@@ -217,7 +217,7 @@ func TestExportsOfLargeMessagesAreCounted(t *testing.T) {
 	if err := other.Take(t.Context(), 10<<20); err != nil { // as another export does
 		t.Fatal(err)
 	}
-	id := read[api.Letters](d, "/api/x/queues/%2F/large/messages").Items[0].ID
+	id := read[api.MessagePage](d, "/api/x/queues/%2F/large/messages").Items[0].ID
 	for _, path := range []string{export, "/api/x/queues/%2F/large/messages/" + string(id) + "/payload"} {
 		d.refused(503, "service_unavailable", "all memory", "GET", path, "")
 	}
@@ -228,25 +228,25 @@ func TestExportsOfLargeMessagesAreCounted(t *testing.T) {
 }
 
 func TestExportAndImport(t *testing.T) {
-	// If this fails, letters that were put aside in a file do not come back as they were.
+	// If this fails, messages that were put aside in a file do not come back as they were.
 	t.Parallel()
 	d := withDeadLetters(t, 3)
-	const letters = "/api/x/letters/%2F"
-	w := d.want(200, "GET", letters+"/export?queue=dead&filter=header.tenant:acme", "")
+	const search = "/api/x/letters/%2F"
+	w := d.want(200, "GET", search+"/export?queue=dead&filter=header.tenant:acme", "")
 	file := w.Body.String()
 	if h := w.Header(); strings.Count(file, "\n") != 2 || h.Get("Content-Type") != "application/x-ndjson" || h.Get(http.TrailerPrefix+api.ExportTrailer) != "2" {
 		t.Errorf("%s %v", file, w.Header())
 	}
-	if all := d.want(200, "GET", letters+"/export", "").Body.String(); strings.Count(all, "\n") != 3 {
+	if all := d.want(200, "GET", search+"/export", "").Body.String(); strings.Count(all, "\n") != 3 {
 		t.Errorf("of all places: %s", all)
 	}
-	if none := d.want(200, "GET", letters+"/export?lost=true", "").Body.String(); none != "" {
+	if none := d.want(200, "GET", search+"/export?lost=true", "").Body.String(); none != "" {
 		t.Errorf("lost: %s", none)
 	}
 	d.queueWith("restored", "")
 	in := func(query, body string) (n api.Imported) {
 		t.Helper()
-		return decoded[api.Imported](d, d.want(200, "POST", letters+"/import"+query, body).Body.Bytes())
+		return decoded[api.Imported](d, d.want(200, "POST", search+"/import"+query, body).Body.Bytes())
 	}
 	if n := in("?queue=restored&once=true", file); n.Read != 2 || n.Imported != 2 || n.Failed != 0 {
 		t.Errorf("restored %+v", n)
@@ -254,7 +254,7 @@ func TestExportAndImport(t *testing.T) {
 	if n := in("?queue=restored&once=true", file+file); n.Read != 4 || n.Skipped != 4 || n.Imported != 0 {
 		t.Errorf("twice: %+v", n)
 	}
-	l := read[api.Letters](d, "/api/x/queues/%2F/restored/messages?payload=true").Items[0]
+	l := read[api.MessagePage](d, "/api/x/queues/%2F/restored/messages?payload=true").Items[0]
 	if *l.Payload != `{"order":0}` || l.MessageID != "m0" || !l.Persistent {
 		t.Errorf("restored %+v", l)
 	}
@@ -281,7 +281,7 @@ func TestExportAndImport(t *testing.T) {
 	for name, want := range map[string]int64{"sue": 1, "imp": 2, "adm": 2} {
 		tags := map[string]string{"sue": "management", "imp": "management,impersonator", "adm": "administrator"}[name]
 		who := d.operator(name, tags, ".*", ".*", ".*")
-		n := decoded[api.Imported](d, who.want(200, "POST", letters+"/import?exchange=orders&routing_key=new", strings.ReplaceAll(foreign, "sue", name)).Body.Bytes())
+		n := decoded[api.Imported](d, who.want(200, "POST", search+"/import?exchange=orders&routing_key=new", strings.ReplaceAll(foreign, "sue", name)).Body.Bytes())
 		if n.Imported != want || n.Imported+n.Failed != 2 || want == 1 && (n.Wrong[0].Line != 1 || !strings.Contains(n.Wrong[0].Reason, "user ID")) {
 			t.Errorf("with the name of somebody else, as %s: %+v", name, n)
 		}
@@ -290,35 +290,36 @@ func TestExportAndImport(t *testing.T) {
 		"": "exactly one of", "?queue=dead&origin=true": "exactly one of", "?queue=dead&routing_key=x": "requires 'exchange'", "?origin=true&once=true": "requires 'queue'",
 		"?exchange=&routing_key=" + strings.Repeat("k", 256): "255",
 	} {
-		d.refused(400, "bad_request", reason, "POST", letters+"/import"+query, file)
+		d.refused(400, "bad_request", reason, "POST", search+"/import"+query, file)
 	}
-	d.refused(404, "not_found", "queue_not_found", "POST", letters+"/import?queue=none", file)
-	d.refused(404, "not_found", "exchange_not_found", "POST", letters+"/import?exchange=none", file)
-	d.refused(400, "bad_request", "not both", "GET", letters+"/export?queue=dead&lost=true", "")
-	d.want(404, "GET", letters+"/export?queue=none", "")
-	d.refused(400, "bad_request", "nope", "GET", letters+"/export?filter=nope:1", "")
+	d.refused(404, "not_found", "queue_not_found", "POST", search+"/import?queue=none", file)
+	d.refused(404, "not_found", "exchange_not_found", "POST", search+"/import?exchange=none", file)
+	d.refused(400, "bad_request", "not both", "GET", search+"/export?queue=dead&lost=true", "")
+	d.want(404, "GET", search+"/export?queue=none", "")
+	d.refused(400, "bad_request", "nope", "GET", search+"/export?filter=nope:1", "")
 
 	m := d.operator("m", "management", "", "^orders$", "^dead$")
-	m.refused(401, "not_authorised", "Access refused: ", "GET", letters+"/export?queue=work", "")
-	m.refused(401, "not_authorised", "Access refused: ", "POST", letters+"/import?queue=restored", file)
-	if n := decoded[api.Imported](d, m.want(200, "POST", letters+"/import?origin=true", file).Body.Bytes()); n.Imported != 2 {
+	m.refused(401, "not_authorised", "Access refused: ", "GET", search+"/export?queue=work", "")
+	m.refused(401, "not_authorised", "Access refused: ", "POST", search+"/import?queue=restored", file)
+	if n := decoded[api.Imported](d, m.want(200, "POST", search+"/import?origin=true",
+		file).Body.Bytes()); n.Imported != 2 {
 		t.Errorf("by one who may: %+v", n)
 	}
 	strict := d.with(func(o *Options) { o.StrictOffice = true }).as("m:p")
-	strict.refused(401, "not_authorised", "Not office-payload user", "GET", letters+"/export?queue=dead", "")
-	strict.refused(401, "not_authorised", "Not office-redrive user", "POST", letters+"/import?origin=true", file)
+	strict.refused(401, "not_authorised", "Not office-payload user", "GET", search+"/export?queue=dead", "")
+	strict.refused(401, "not_authorised", "Not office-redrive user", "POST", search+"/import?origin=true", file)
 	audit := d.want(200, "GET", "/api/x/audit", "").Body.String()
-	if !strings.Contains(audit, fmt.Sprintf("%s/export?queue=dead", letters)) || !strings.Contains(audit, `"imported":2`) {
+	if !strings.Contains(audit, fmt.Sprintf("%s/export?queue=dead", search)) || !strings.Contains(audit, `"imported":2`) {
 		t.Errorf("audit: %s", audit)
 	}
 }
 
 func TestImportOnce(t *testing.T) {
-	// If this fails, letters that were never imported are left out, since others had their numbers, or those that were
-	// are imported again.
+	// If this fails, messages that were never imported are left out, since others had their numbers, or those
+	// that were are imported again.
 	t.Parallel()
 	d := open(t)
-	const letters = "/api/x/letters/%2F"
+	const search = "/api/x/letters/%2F"
 	d.queueWith("copy", "")
 	publish := func(text string) {
 		t.Helper()
@@ -326,11 +327,11 @@ func TestImportOnce(t *testing.T) {
 	}
 	export := func() string {
 		t.Helper()
-		return d.want(200, "GET", letters+"/export?queue=src", "").Body.String()
+		return d.want(200, "GET", search+"/export?queue=src", "").Body.String()
 	}
 	once := func(file string, imported, skipped int64) {
 		t.Helper()
-		n := decoded[api.Imported](d, d.want(200, "POST", letters+"/import?queue=copy&once=true", file).Body.Bytes())
+		n := decoded[api.Imported](d, d.want(200, "POST", search+"/import?queue=copy&once=true", file).Body.Bytes())
 		if n.Imported != imported || n.Skipped != skipped || n.Failed != 0 {
 			t.Errorf("imported %+v", n)
 		}
@@ -351,8 +352,8 @@ func TestImportOnce(t *testing.T) {
 }
 
 func TestPublishersExpiration(t *testing.T) {
-	// If this fails, a letter that is edited, or imported to where it came from, lives longer than its publisher
-	// wanted, or ends where it was put aside.
+	// If this fails, a message that is edited, or imported to where it came from, lives longer than its
+	// publisher wanted, or ends where it was put aside.
 	t.Parallel()
 	d := open(t)
 	d.queueWith("grave", "")
@@ -372,7 +373,7 @@ func TestPublishersExpiration(t *testing.T) {
 		} else {
 			d.want(200, "POST", at, body)
 		}
-		l := read[api.Letters](d, deadInWork+"?payload=true").Items
+		l := read[api.MessagePage](d, deadInWork+"?payload=true").Items
 		if got, _ := amqp.Table(l[0].Properties).Get("expiration"); len(l) != 1 || got.Str != want || (l[0].Expires != nil) != (want != "") {
 			t.Errorf("%s: %+v", body, l)
 		}
@@ -390,11 +391,11 @@ func TestRepublishedEditAndImport(t *testing.T) {
 	}
 	d.want(200, "POST", "/api/exchanges/%2F/amq.direct/publish", `{"routing_key":"errors","payload":"x","payload_encoding":"string","properties":{"headers":`+
 		`{"x-exception-message":"no price","x-original-exchange":"amq.topic","x-original-routingKey":"new"}}}`)
-	const at, letters = "/api/x/queues/%2F/errors/messages/1/resend", "/api/x/letters/%2F"
+	const at, search = "/api/x/queues/%2F/errors/messages/1/resend", "/api/x/letters/%2F"
 	d.operator("may", "management", "", "^amq\\.direct$", ".*").
 		refused(401, "not_authorised", "Access refused: ", "POST", at, `{"payload":"y"}`)
 	d.refused(409, "conflict", "no_route", "POST", at, `{"payload":"y"}`)
-	file := d.want(200, "GET", letters+"/export?queue=errors", "").Body.String()
+	file := d.want(200, "GET", search+"/export?queue=errors", "").Body.String()
 	d.want(http.StatusCreated, "POST", "/api/bindings/%2F/e/amq.topic/q/work", `{"routing_key":"new"}`)
 	if dry := decoded[api.Resent](d, d.want(200, "POST", at, `{"payload":"y","dry_run":true}`).Body.Bytes()); strings.Join(dry.Queues, " ") != "work" {
 		t.Errorf("tried %+v", dry)
@@ -402,9 +403,9 @@ func TestRepublishedEditAndImport(t *testing.T) {
 	if sent := decoded[api.Resent](d, d.want(200, "POST", at, `{"payload":"y"}`).Body.Bytes()); strings.Join(sent.Queues, " ") != "work" {
 		t.Errorf("sent %+v", sent)
 	}
-	d.want(200, "POST", letters+"/import?origin=true", file)
-	d.want(200, "POST", letters+"/import?exchange=amq.topic", file)
-	if n := len(read[api.Letters](d, deadInWork).Items); n != 3 {
+	d.want(200, "POST", search+"/import?origin=true", file)
+	d.want(200, "POST", search+"/import?exchange=amq.topic", file)
+	if n := len(read[api.MessagePage](d, deadInWork).Items); n != 3 {
 		t.Errorf("%d of 3 came back", n)
 	}
 }

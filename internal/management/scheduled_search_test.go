@@ -19,11 +19,11 @@ func TestScheduledAreSearched(t *testing.T) {
 	first := d.delay("later", "remind", "a", 5000, `,"message_id":"r1"`)
 	d.delay("later", "remind", "b", 1000, `,"message_id":"r2"`)
 	d.delay("secret", "remind", "c", 1000, `,"message_id":"s1"`)
-	const letters = "/api/x/letters/%2F"
-	find := func(d *door, filter string) api.Letters {
-		return read[api.Letters](d, letters+"?limit=500&filter="+url.QueryEscape(filter))
+	const search = "/api/x/letters/%2F"
+	find := func(d *door, filter string) api.MessagePage {
+		return read[api.MessagePage](d, search+"?limit=500&filter="+url.QueryEscape(filter))
 	}
-	ids := func(p api.Letters) string {
+	ids := func(p api.MessagePage) string {
 		var all []string
 		for _, l := range p.Items {
 			all = append(all, l.MessageID)
@@ -42,15 +42,15 @@ func TestScheduledAreSearched(t *testing.T) {
 		p.Items[0].Place != "scheduled" || p.Items[0].Queue != "later" || p.Items[0].Due == nil) {
 		t.Errorf("shown as %+v", p.Items[0])
 	}
-	if got := messageIDs(d, letters+"?limit=1&filter=state:scheduled&order=oldest"); got != "r1 r2 s1" {
+	if got := messageIDs(d, search+"?limit=1&filter=state:scheduled&order=oldest"); got != "r1 r2 s1" {
 		t.Errorf("in portions: %s", got)
 	}
-	g := read[api.Groups](d, letters+"/groups?by=queue&filter=state:scheduled")
+	g := read[api.Groups](d, search+"/groups?by=queue&filter=state:scheduled")
 	if g.Total != 3 || len(g.Groups) != 2 || g.Groups[0].Value != "later" || g.Groups[0].Count != 2 || g.Groups[0].Sample == nil || g.Groups[0].Sample.Place != "scheduled" || g.Partial {
 		t.Errorf("groups: %+v", g)
 	}
 	for _, by := range []string{"state", "header:n", "reason"} {
-		if g := read[api.Groups](d, letters+"/groups?by="+by); g.Total+g.Without != 3 {
+		if g := read[api.Groups](d, search+"/groups?by="+by); g.Total+g.Without != 3 {
 			t.Errorf("dead letters by %s: %+v", by, g)
 		}
 	}
@@ -58,7 +58,7 @@ func TestScheduledAreSearched(t *testing.T) {
 	if p := find(one, "state:scheduled"); ids(p) != "r2 r1" || p.Scanned != 2 {
 		t.Errorf("who may read one of them sees %s, and that %d were looked at", ids(p), p.Scanned)
 	}
-	if g := read[api.Groups](one, letters+"/groups?by=state&filter=state:*"); g.Total != 2 {
+	if g := read[api.Groups](one, search+"/groups?by=state&filter=state:*"); g.Total != 2 {
 		t.Errorf("and counts %+v", g)
 	}
 }

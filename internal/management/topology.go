@@ -216,7 +216,7 @@ func showTopologyQueue(n *lint.Node) *api.TopologyQueue {
 	q, set := n.Queue, &n.Queue.Settings
 	shown := &api.TopologyQueue{
 		Ready: int64(q.Ready), Unacked: int64(q.Unacked), Waiting: int64(q.Waiting), Held: int64(q.Held), Bytes: q.Bytes,
-		Consumers: q.Consumers, Role: n.Role.String(), Letters: n.Role == lint.RoleDeadLetter, Loop: n.Loop, Strategy: "at-most-once",
+		Consumers: q.Consumers, Role: n.Role.String(), DeadLetterQueue: n.Role == lint.RoleDeadLetter, Loop: n.Loop, Strategy: "at-most-once",
 		MessageTTL: given(set.TTL), Expires: given(set.Expires), MaxLength: given(set.MaxLength), MaxLengthBytes: given(set.MaxLengthBytes),
 		Overflow: set.Overflow.String(), DeliveryLimit: given(set.DeliveryLimit), Policy: q.Policy, OperatorPolicy: q.OperatorPolicy,
 	}

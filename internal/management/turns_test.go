@@ -46,21 +46,21 @@ func TestWhatTakesNoTurn(t *testing.T) {
 	delayed := `{"type":"x-delayed-message","durable":true,"arguments":{"x-delayed-type":"direct"}}`
 	d.want(http.StatusCreated, "PUT", "/api/exchanges/%2F/late", delayed)
 	d.operator("ok", "management", "", "", ".*")
-	id := read[api.Letters](d, deadLetters).Items[0].ID
+	id := read[api.MessagePage](d, deadLetters).Items[0].ID
 	job := d.redrive(`{"source":{"queue":"dead"},"filter":"header.n:1","target":{"to":"queue","queue":"work"},"options":{"rate":1}}`)
 	named := redrives + "/" + strconv.FormatInt(job.ID, 10)
 
 	_, end := d.occupy("guest")
-	const letters, late = "/api/x/letters/%2F", "/api/x/scheduled/%2F/late"
+	const search, late = "/api/x/letters/%2F", "/api/x/scheduled/%2F/late"
 	for _, c := range []struct{ method, path, body string }{
-		{"GET", letters, ""}, {"GET", letters + "/groups", ""}, {"GET", letters + "/export?queue=dead", ""}, {"HEAD", letters, ""},
-		{"GET", letters + "/summary", ""}, {"GET", "/api/x/letters", ""}, {"GET", deadLetters, ""}, {"GET", "/api/x/lost-letters/%2F", ""},
+		{"GET", search, ""}, {"GET", search + "/groups", ""}, {"GET", search + "/export?queue=dead", ""}, {"HEAD", search, ""},
+		{"GET", search + "/summary", ""}, {"GET", "/api/x/letters", ""}, {"GET", deadLetters, ""}, {"GET", "/api/x/lost-letters/%2F", ""},
 		{"GET", "/api/x/lost-letters/%2F/messages", ""}, {"GET", "/api/x/held/%2F/dead", ""}, {"GET", "/api/x/waiting/%2F/dead", ""},
 		{"GET", "/api/x/scheduled", ""}, {"GET", "/api/x/scheduled/%2F", ""}, {"GET", late, ""}, {"GET", "/api/x/lint", ""},
 		{"GET", "/api/x/lint/%2F", ""}, {"GET", "/api/x/topology/%2F", ""}, {"GET", "/api/x/paths/%2F/dead", ""},
 		{"PUT", "/api/x/dry-run/policies/%2F/p", `{"pattern":".","definition":{"max-length":1}}`}, {"DELETE", "/api/x/dry-run/policies/%2F/p", ""},
 		{"POST", redrives, `{"source":{"queue":"dead"},"dry_run":true,"ids":["` + id + `"]}`},
-		{"POST", letters + "/import?queue=work&once=true", ""},
+		{"POST", search + "/import?queue=work&once=true", ""},
 	} {
 		if w := d.want(503, c.method, c.path, c.body); w.Header().Get("Retry-After") != "1" ||
 			c.method != "HEAD" && !strings.Contains(w.Body.String(), "32 of your searches, scans") {
@@ -78,16 +78,16 @@ func TestWhatTakesNoTurn(t *testing.T) {
 		{404, "GET", deadLetters + "/99", ""}, {404, "GET", deadLetters + "/99/payload", ""}, {404, "POST", deadLetters + "/99/resend", "{}"},
 		{200, "DELETE", "/api/x/lost-letters/%2F", ""}, {404, "DELETE", "/api/x/lost-letters/%2F/1", ""},
 		{404, "GET", late + "/1-1", ""}, {404, "DELETE", late + "/1-1", ""}, {404, "POST", late + "/1-1/fire", ""}, {404, "DELETE", late + "/key/k", ""},
-		{404, "GET", late + "/key/k", ""}, {200, "DELETE", late, ""}, {200, "POST", letters + "/import?queue=work", ""}, {200, "GET", "/api/whoami", ""},
+		{404, "GET", late + "/key/k", ""}, {200, "DELETE", late, ""}, {200, "POST", search + "/import?queue=work", ""}, {200, "GET", "/api/whoami", ""},
 	} {
 		if w := d.send(c.method, c.path, c.body); w.Code != c.status {
 			t.Errorf("%s %s: %d %s, want %d", c.method, c.path, w.Code, w.Body, c.status)
 		}
 	}
-	d.as("ok:p").want(200, "GET", letters, "")
+	d.as("ok:p").want(200, "GET", search, "")
 	end()
-	d.want(200, "GET", letters, "")
-	d.want(400, "GET", letters+"?limit=x", "")
+	d.want(200, "GET", search, "")
+	d.want(400, "GET", search+"?limit=x", "")
 	d.want(400, "POST", redrives, `{"source":{"queue":"none"},"filter":"header.n:2"}`)
 	if n := d.holds("guest"); n != 0 {
 		t.Errorf("%d places are taken when all is answered", n)

@@ -47,8 +47,8 @@ const (
 	Moved
 	// Handed marks a message that was with a consumer when the log ended: it comes back, and that counts.
 	Handed
-	// Letter marks a message with a history, which its Side names: it died, or was redriven.
-	Letter
+	// HasHistory marks a message with a history, which its Side names: it died, or was redriven.
+	HasHistory
 	// ReportsFailure marks a message whose headers tell of a failure: a client has published it where failures go.
 	ReportsFailure
 	// AtWork marks a message that a redrive has returned to where it is worked on.
@@ -57,7 +57,7 @@ const (
 
 // DeadLetter reports whether a message of a queue is a dead letter: it died, or its headers report a failure, and no
 // redrive has returned it to work since then.
-func (f Flags) DeadLetter() bool { return f&(Letter|ReportsFailure) != 0 && f&AtWork == 0 }
+func (f Flags) DeadLetter() bool { return f&(HasHistory|ReportsFailure) != 0 && f&AtWork == 0 }
 
 // Entry is one copy of a message. It holds no pointer, so that the garbage collector never walks messages.
 type Entry struct {

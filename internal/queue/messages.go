@@ -215,7 +215,7 @@ func (m *Messages) Hold(s Seq) {
 	if !e.Flags.DeadLetter() {
 		m.deadLetters++
 	}
-	e.ExpireAt, e.Flags = 0, e.Flags&^(Handed|AtWork)|Letter
+	e.ExpireAt, e.Flags = 0, e.Flags&^(Handed|AtWork)|HasHistory
 }
 
 // become moves an entry from the state that it is in to another.

@@ -178,7 +178,7 @@ func (m *model) step(q *Messages, dice *rand.Rand, phase int) string {
 			e.Flags = Persistent
 			m.logged[lane] = s.n() + 1
 		}
-		e.Flags |= [...]Flags{0, 0, Letter, ReportsFailure, Letter | AtWork}[dice.IntN(5)]
+		e.Flags |= [...]Flags{0, 0, HasHistory, ReportsFailure, HasHistory | AtWork}[dice.IntN(5)]
 		q.Push(s, e)
 		m.next[lane] = s.n() + 1
 		m.entries = append(m.entries, modelEntry{seq: s, state: Ready, bytes: e.BodyBytes, expireAt: e.ExpireAt, persistent: e.Flags&Persistent != 0, index: e.Index})

@@ -15,7 +15,7 @@ func goldenChunk() *chunk {
 		{Index: 7, Offset: 84, Size: 60, BodyBytes: 16, Flags: Persistent, State: Ready},
 		{Index: 7, Offset: 156, Size: 60, BodyBytes: 16, Flags: Persistent, State: Ready},
 		{},
-		{Index: 9, Offset: 5, Size: 61, BodyBytes: 17, Flags: Persistent | Moved | Letter, State: Held, Priority: 3},
+		{Index: 9, Offset: 5, Size: 61, BodyBytes: 17, Flags: Persistent | Moved | HasHistory, State: Held, Priority: 3},
 		{Index: 8, Offset: 300, Size: 61, BodyBytes: 17, Flags: Persistent | Redelivered, State: Waiting, ExpireAt: 1_000_000_005_000},
 		{Index: 8, Offset: 400, Size: 61, BodyBytes: 17, Flags: Persistent | Redelivered, State: Unacked, ExpireAt: 1_000_000_004_000},
 	}}

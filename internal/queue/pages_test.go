@@ -194,9 +194,9 @@ func TestDeadLettersOfACheckpointAreCounted(t *testing.T) {
 		flags := Persistent
 		switch i % 3 {
 		case 0:
-			flags |= Letter
+			flags |= HasHistory
 		case 1:
-			flags |= Letter | AtWork
+			flags |= HasHistory | AtWork
 		}
 		push(q, 0, Entry{Flags: flags, Index: 4})
 	}

@@ -111,7 +111,7 @@ func (s *slot) gone() *bitmap {
 	return &s.extra.gone
 }
 
-// histories is where histories of its letters lie.
+// histories is where histories of its dead letters lie.
 func (s *slot) histories() span {
 	if s.extra == nil {
 		return span{}

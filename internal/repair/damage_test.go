@@ -95,15 +95,15 @@ const (
 
 // harm is something that is done to a data directory, and what becomes of it.
 type harm struct {
-	what   string
-	killed bool
-	spoil  func(t *testing.T, dir string) (file string, off int64)
-	root   string // virtual host "/" before the repair
-	lost   int    // messages of "/" that clients can get, at most; exactly, if it is not negative: then -lost at the most
-	other  bool   // the other virtual host loses something, too
-	letter bool   // a letter is lost or changed that clients cannot get
-	words  string // what the report says of it
-	plain  []string
+	what       string
+	killed     bool
+	spoil      func(t *testing.T, dir string) (file string, off int64)
+	root       string // virtual host "/" before the repair
+	lost       int    // messages of "/" that clients can get, at most; exactly, if it is not negative: then -lost at the most
+	other      bool   // the other virtual host loses something, too
+	deadLetter bool   // a dead letter is lost or changed that clients cannot get
+	words      string // what the report says of it
+	plain      []string
 }
 
 func first(name string) func(t *testing.T, dir string) (string, int64) {
@@ -216,7 +216,7 @@ var harms = []harm{
 		spoil(t, dir, "journal/00000003.segment", 4096+20)
 		return "journal/00000003.segment", 4096 + 20
 	}, starts, 0, false, false, "no needed data is lost", nil},
-	{"how a letter died", false, func(t *testing.T, dir string) (string, int64) {
+	{"how a dead letter died", false, func(t *testing.T, dir string) (string, int64) {
 		return first("\x00\x01\x04dead")(t, dir)
 	}, crawled, 0, false, true, `the death history of message 0 of queue "dead"`, []string{label("/", "doomed", 0)}},
 }
@@ -373,8 +373,8 @@ func repairAndCompare(t *testing.T, dir string, c *harm) {
 		if c.lost >= 0 && n != c.lost || c.lost < 0 && (n == 0 || n > -c.lost) {
 			t.Errorf("%d messages are lost, want %d: %+v", n, c.lost, before.Lost)
 		}
-		if !c.letter && c.lost >= 0 && (after.Held != heldCount || after.Letters != shelfCount) {
-			t.Errorf("%d held letters, %d lost letters", after.Held, after.Letters)
+		if !c.deadLetter && c.lost >= 0 && (after.Held != heldCount || after.LostLetters != shelfCount) {
+			t.Errorf("%d held dead letters, %d lost letters", after.Held, after.LostLetters)
 		}
 	}
 	must(t, b.Close(t.Context()))

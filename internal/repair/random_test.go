@@ -59,7 +59,7 @@ func harmAnywhere(t *testing.T, mem *vfs.Mem, dice *rand.Rand) (removed bool) {
 // count sums up the messages of a report, those on the shelf among them.
 func count(r *repair.Report) (n uint64) {
 	for _, h := range r.VHosts {
-		n += uint64(h.Messages + h.Letters)
+		n += uint64(h.Messages + h.LostLetters)
 	}
 	return n
 }

@@ -83,21 +83,21 @@ type Users struct {
 
 // VHost is one virtual host.
 type VHost struct {
-	Name       string `json:"name"`
-	Log        uint32 `json:"log"`
-	State      State  `json:"state"`
-	Starts     bool   `json:"starts"`     // a broker would open it now
-	Checkpoint uint64 `json:"checkpoint"` // batch that it covers, 0: none
-	LastBatch  uint64 `json:"last_batch"`
-	Exchanges  int    `json:"exchanges"`
-	Bindings   int    `json:"bindings"`
-	Queues     int    `json:"queues"`
-	Messages   int    `json:"messages"` // ready, waiting and held; not those of the shelf
-	Bytes      int64  `json:"bytes"`    // of their bodies
-	Held       int    `json:"held"`
-	Waiting    int    `json:"waiting"`
-	Letters    int    `json:"lost_letters"`
-	Lost       []Lost `json:"lost,omitempty"`
+	Name        string `json:"name"`
+	Log         uint32 `json:"log"`
+	State       State  `json:"state"`
+	Starts      bool   `json:"starts"`     // a broker would open it now
+	Checkpoint  uint64 `json:"checkpoint"` // batch that it covers, 0: none
+	LastBatch   uint64 `json:"last_batch"`
+	Exchanges   int    `json:"exchanges"`
+	Bindings    int    `json:"bindings"`
+	Queues      int    `json:"queues"`
+	Messages    int    `json:"messages"` // ready, waiting and held; not those of the shelf
+	Bytes       int64  `json:"bytes"`    // of their bodies
+	Held        int    `json:"held"`
+	Waiting     int    `json:"waiting"`
+	LostLetters int    `json:"lost_letters"`
+	Lost        []Lost `json:"lost,omitempty"`
 }
 
 // Lost is something of a virtual host that is lost, or in doubt.

@@ -61,9 +61,10 @@ func TestARejectionThatIsLostLeavesTheMessage(t *testing.T) {
 	compare(t, otherVHost, drain(t, b, otherVHost), nil)
 }
 
-func TestLettersWithoutAHistory(t *testing.T) {
+func TestDeadLettersWithoutAHistory(t *testing.T) {
 	t.Parallel()
-	// A held letter whose history is lost would stop its virtual host for ever, or take the message with it.
+	// A held dead letter whose history is lost would stop its virtual host for ever, or take the message with
+	// it.
 	dir := image(t, false)
 	first("\x06strict\x80\x80")(t, dir)
 	first("\x08careless\x80\x80")(t, dir)
@@ -76,7 +77,7 @@ func TestLettersWithoutAHistory(t *testing.T) {
 	if want := []string{"history strictfalse 0", "message true 0"}; !slices.Equal(said, want) {
 		t.Fatalf("lost %q, want %q", said, want)
 	}
-	if h := r.VHosts[0]; h.Held != heldCount-1 || h.Letters != shelfCount-1 {
+	if h := r.VHosts[0]; h.Held != heldCount-1 || h.LostLetters != shelfCount-1 {
 		t.Fatalf("after the repair: %+v", h)
 	}
 	b := start(t, dir)

@@ -46,7 +46,7 @@ func (r *Report) print(b *strings.Builder) {
 	fmt.Fprintln(t, "  virtual host\tstate\tstarts\tqueues\tmessages\tbytes\theld\twaiting\tlost letters")
 	for i := range r.VHosts {
 		h := &r.VHosts[i]
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%d\t%d\t%s\t%d\t%d\t%d\n", h.Name, h.State, yes(h.Starts), h.Queues, h.Messages, size(h.Bytes), h.Held, h.Waiting, h.Letters)
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%d\t%d\t%s\t%d\t%d\t%d\n", h.Name, h.State, yes(h.Starts), h.Queues, h.Messages, size(h.Bytes), h.Held, h.Waiting, h.LostLetters)
 	}
 	t.Flush() // to memory
 	b.WriteString("\n")

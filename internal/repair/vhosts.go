@@ -171,7 +171,7 @@ func (p *patient) describe(j *journal.Journal) VHost {
 
 // describe counts what is in a virtual host.
 func describe(v *vhost.VHost) VHost {
-	h := VHost{Letters: v.Reader().LostStore().Messages}
+	h := VHost{LostLetters: v.Reader().LostStore().Messages}
 	for range v.Topology().Exchanges() {
 		h.Exchanges++
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-var benchLetters = flag.Int("search.letters", 20_000, "letters of the benchmarks")
+var benchMessages = flag.Int("search.messages", 20_000, "messages of the benchmarks")
 
 // vocabularyOf are n words as notes have them.
 func vocabularyOf(r *rand.Rand, n int) (words []string) {
@@ -31,8 +31,8 @@ func vocabularyOf(r *rand.Rand, n int) (words []string) {
 	return words
 }
 
-// springLetter is a message as a Spring application leaves it, with a body of about 1 KiB of JSON.
-func springLetter(r *rand.Rand, words []string, i int) (p *amqp.Properties, body string) {
+// springMessage is a message as a Spring application leaves it, with a body of about 1 KiB of JSON.
+func springMessage(r *rand.Rand, words []string, i int) (p *amqp.Properties, body string) {
 	exception := []string{"java.net.SocketTimeoutException: Read timed out", "java.lang.NullPointerException", fmt.Sprintf("com.acme.OrderException: order %d not found", r.IntN(1e6))}[r.IntN(3)]
 	trace := exception
 	for k := range 8 {
@@ -55,7 +55,7 @@ func springLetter(r *rand.Rand, words []string, i int) (p *amqp.Properties, body
 	}, body
 }
 
-// benchWorld is a broker with letters of 20 queues in 20 others.
+// benchWorld is a broker with messages of 20 queues in 20 others.
 func benchWorld(b *testing.B, n int) *world {
 	dir := b.TempDir()
 	w := &world{t: b, dir: b.TempDir()}
@@ -73,7 +73,7 @@ func benchWorld(b *testing.B, n int) *world {
 	for i := 0; i < n; i += 500 {
 		var commands []vhost.Command
 		for k := i; k < min(i+500, n); k++ {
-			p, body := springLetter(r, words, k)
+			p, body := springMessage(r, words, k)
 			commands = append(commands, vhost.Command{Kind: vhost.Publish, Key: fmt.Appendf(nil, "orders.%d", r.IntN(20)),
 				Properties: amqp.AppendProperties(nil, p), Body: []byte(body)})
 		}
@@ -89,12 +89,12 @@ func benchWorld(b *testing.B, n int) *world {
 	return w
 }
 
-// BenchmarkSearch reads letters into an index, and asks it. With -search.letters 1000000 it takes some minutes, most of
-// them to make the letters.
+// BenchmarkSearch reads messages into an index, and asks it. With -search.messages 1000000 it takes some
+// minutes, most of them to make the messages.
 func BenchmarkSearch(b *testing.B) {
-	w := benchWorld(b, *benchLetters)
+	w := benchWorld(b, *benchMessages)
 	began := time.Now()
-	for w.x.Stats().Letters < int64(*benchLetters) || w.x.knownOf("/") == nil {
+	for w.x.Stats().Messages < int64(*benchMessages) || w.x.knownOf("/") == nil {
 		if err := w.c.round(); err != nil {
 			b.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 	took := time.Since(began)
 	s := w.x.Stats()
-	b.Logf("%d letters in %v: %.0f in a second; %d bytes, %d each", s.Letters, took.Round(time.Millisecond), float64(s.Letters)/took.Seconds(), s.Bytes, s.Bytes/s.Letters)
+	b.Logf("%d messages in %v: %.0f in a second; %d bytes, %d each", s.Messages, took.Round(time.Millisecond), float64(s.Messages)/took.Seconds(), s.Bytes, s.Bytes/s.Messages)
 	pageSize := 0
 	if err := w.x.store.mu.db.QueryRow("pragma page_size").Scan(&pageSize); err != nil || pageSize != storePage {
 		b.Errorf("pages of %d bytes: %v", pageSize, err)
@@ -113,8 +113,8 @@ func BenchmarkSearch(b *testing.B) {
 	}
 	b.Logf("%d bytes in %d segments", logical, len(w.x.knownOf("/").segments))
 	for _, text := range []string{
-		"", "reason:maxlen source:orders.3 age:<1h", "header.tenant:t42", "timed", "nullpointerexception", fmt.Sprint(*benchLetters / 3),
-		fmt.Sprintf("body.$.order.id:%d", *benchLetters/2), "body.$.lines[*].sku:sku-77", "\"read timed out\" header.tenant:t42", "exception:*Timeout*", "absent", "*sket*imed*",
+		"", "reason:maxlen source:orders.3 age:<1h", "header.tenant:t42", "timed", "nullpointerexception", fmt.Sprint(*benchMessages / 3),
+		fmt.Sprintf("body.$.order.id:%d", *benchMessages/2), "body.$.lines[*].sku:sku-77", "\"read timed out\" header.tenant:t42", "exception:*Timeout*", "absent", "*sket*imed*",
 	} {
 		f := w.filter(text)
 		b.Run("filter="+text, func(b *testing.B) {
@@ -143,25 +143,25 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkTail cuts letters into words and seals them.
+// BenchmarkTail cuts messages into words and seals them.
 func BenchmarkTail(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	words := vocabularyOf(r, 4000)
-	var all []letter
+	var all []document
 	for i := range 2000 {
-		p, body := springLetter(r, words, i)
-		all = append(all, letter{id: uint64(i + 1), message: filter.Message{
+		p, body := springMessage(r, words, i)
+		all = append(all, document{id: uint64(i + 1), message: filter.Message{
 			ID: uint64(i + 1), Queue: "q", Reason: "rejected", FirstReason: "rejected", Source: "orders", LastQueue: "orders", Keys: []string{"orders"},
 			Count: 1, At: int64(i), Size: int64(len(body)), Properties: amqp.AppendProperties(nil, p), Body: []byte(body),
 		}})
 	}
 	b.ReportAllocs()
-	t := newTail(1, tailLetters)
+	t := newTail(1, tailMessages)
 	for i := 0; b.Loop(); i++ {
 		t.add(&all[i%len(all)])
 		if t.full() {
 			t.seal()
-			t = newTail(1, tailLetters)
+			t = newTail(1, tailMessages)
 		}
 	}
 	_ = slices.Max(t.ends[0])

@@ -5,12 +5,12 @@ import (
 	"math/bits"
 )
 
-// A set is some of the letters of a segment, a bit for each.
+// A set is some of the messages of a segment, a bit for each.
 type set []uint64
 
 func newSet(n int) set { return make(set, (n+63)/64) }
 
-// fullSet has the letters 0 to n-1.
+// fullSet has the messages 0 to n-1.
 func fullSet(n int) set {
 	s := newSet(n)
 	for i := range s {
@@ -61,7 +61,7 @@ func (s set) empty() bool {
 	return true
 }
 
-// each calls fn with the letters, in their order.
+// each calls fn with the messages, in their order.
 func (s set) each(fn func(i int)) {
 	for k, w := range s {
 		for ; w != 0; w &= w - 1 {
@@ -70,10 +70,10 @@ func (s set) each(fn func(i int)) {
 	}
 }
 
-// A verdict says which letters pass a condition: sure ones do, and others than maybe ones do not.
+// A verdict says which messages pass a condition: sure ones do, and others than maybe ones do not.
 type verdict struct{ sure, maybe set }
 
-// not turns a verdict around; all are the letters that there are.
+// not turns a verdict around; all are the messages that there are.
 func (v verdict) not(all set) verdict {
 	sure, maybe := all.clone(), all.clone()
 	sure.without(v.maybe)

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// roundEvery is how often is looked for new letters, busyRest how many times as long as it worked the crawler rests
-	// while there is traffic, and idleRest how long it does in between without.
+	// roundEvery is how often is looked for new messages, busyRest how many times as long as it worked the
+	// crawler rests while there is traffic, and idleRest how long it does in between without.
 	roundEvery      = 400 * time.Millisecond
 	busyRest        = 19
 	busyRestAtLeast = 40 * time.Millisecond
@@ -27,7 +27,7 @@ const (
 	busyPortion = time.Millisecond
 	// sliceMost is how long one virtual host is read before the others are looked at.
 	sliceMost = time.Second
-	// portionBytes is how much of letters is copied in one look.
+	// portionBytes is how much of messages is copied in one look.
 	portionBytes = 4 << 20
 	// samplesOnce is how many queues are looked at at once.
 	samplesOnce = 256
@@ -307,7 +307,7 @@ func (c *crawler) meet(k *known) (changed bool, err error) {
 	return true, nil
 }
 
-// places lists where letters may be, and notes which places have changed.
+// places lists where messages may be, and notes which places have changed.
 func (c *crawler) places(k *known) error {
 	seen := map[uint16]bool{}
 	var to vhost.Sampling
@@ -353,7 +353,7 @@ func (c *crawler) places(k *known) error {
 
 // queuePlace names a queue.
 func queuePlace(q *vhost.QueueSample) placeName {
-	return placeName{vhost.Where{Queue: q.Name}, uint32(q.ID), q.Letters.Mark == vhost.Marked}
+	return placeName{vhost.Where{Queue: q.Name}, uint32(q.ID), q.DeadLetterWay.Mark == vhost.Marked}
 }
 
 // placeSample is what tells whether anything happened at a place.
@@ -374,7 +374,7 @@ func (k *known) note(s placeSample) (n uint16, ok bool) {
 	}
 	other := s.placeName
 	other.marked = !other.marked
-	if _, known := k.byPlace[other]; known && s.marked { // its older messages are letters, too, and not here yet
+	if _, known := k.byPlace[other]; known && s.marked { // its older messages are messages, too, and not here yet
 		k.ready = false
 	}
 	p := &k.record.Places[n]

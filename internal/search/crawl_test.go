@@ -18,17 +18,17 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// has checks how many letters the index knows, and that they are those that are there.
+// has checks how many dead letters the index knows, and that they are those that are there.
 func (w *world) has(n int64) {
 	w.t.Helper()
 	w.crawl()
-	if got := w.x.Stats().Letters; got != n {
-		w.t.Errorf("the index has %d letters of %d", got, n)
+	if got := w.x.Stats().Messages; got != n {
+		w.t.Errorf("the index has %d dead letters of %d", got, n)
 	}
 	w.same("", Newest)
 	w.same("card", Oldest)
 	if refs, _ := w.all(Query{VHost: "/"}); int64(len(refs)) != n {
-		w.t.Errorf("%d letters are found of %d", len(refs), n)
+		w.t.Errorf("%d dead letters are found of %d", len(refs), n)
 	}
 }
 
@@ -52,14 +52,14 @@ func (w *world) count(queue string) (n int) {
 }
 
 func TestWhatGoesAndComes(t *testing.T) {
-	// If this fails, the index keeps letters that have gone, or overlooks those that come.
+	// If this fails, the index keeps dead letters that have gone, or overlooks those that come.
 	t.Parallel()
 	w := filled(t, 200)
 	w.has(200)
 	r := rand.New(rand.NewPCG(5, 5))
 	w.take("orders.dlq", 20) // at its head
 	w.has(180)
-	w.letters(r, 100)
+	w.publishDeadLetters(r, 100)
 	w.has(280)
 	bills := w.count("bills.dlq")
 	w.do(vhost.Command{Kind: vhost.PurgeQueue, Definition: &vhost.Definition{Name: "bills.dlq"}})
@@ -68,16 +68,16 @@ func TestWhatGoesAndComes(t *testing.T) {
 	w.do(vhost.Command{Kind: vhost.DeleteQueue, Definition: &vhost.Definition{Name: "orders.dlq"}})
 	left := 280 - int64(bills) - int64(orders)
 	w.has(left)
-	w.declare("orders.dlq") // another one, whose letters have the numbers of those that are gone
-	w.letters(r, 90)
+	w.declare("orders.dlq") // another one, whose dead letters have the numbers of those that are gone
+	w.publishDeadLetters(r, 90)
 	w.has(left + 90)
 	if k := w.x.knownOf("/"); len(k.dropping) == 0 && len(k.segments) > 6 {
-		t.Errorf("%d segments have %d letters: none was given up", len(k.segments), k.letters())
+		t.Errorf("%d segments have %d dead letters: none was given up", len(k.segments), k.messages())
 	}
 }
 
 func TestHoles(t *testing.T) {
-	// If this fails, the index keeps letters that were taken from the middle of a queue.
+	// If this fails, the index keeps dead letters that were taken from the middle of a queue.
 	t.Parallel()
 	w := filled(t, 200)
 	w.crawl()
@@ -94,7 +94,7 @@ func TestHoles(t *testing.T) {
 
 func TestRestart(t *testing.T) {
 	// If this fails, an index forgets what it had when the broker starts again, or keeps what was gone by then, or
-	// overlooks a letter with the number of one that the restart has ended.
+	// overlooks a dead letter with the number of one that the restart has ended.
 	t.Parallel()
 	w := filled(t, 200)
 	w.has(200)
@@ -107,7 +107,7 @@ func TestRestart(t *testing.T) {
 	w.open()
 	w.has(180)
 	if again := w.x.Stats().Indexed; again > indexed/2 {
-		t.Errorf("%d letters of %d were read again", again, indexed)
+		t.Errorf("%d dead letters of %d were read again", again, indexed)
 	}
 	transient := func(body string) {
 		w.do(vhost.Command{Kind: vhost.Publish, Key: []byte("orders"), Properties: amqp.AppendProperties(nil, &amqp.Properties{}), Body: []byte(body)})
@@ -126,9 +126,9 @@ func TestRestart(t *testing.T) {
 	w.has(185)
 }
 
-func TestHeldLetters(t *testing.T) {
-	// If this fails, letters that are held in their queue are not found, or still are when they have gone on; or an
-	// answer says that they are all there while they are still to be looked for.
+func TestHeldDeadLetters(t *testing.T) {
+	// If this fails, dead letters that are held in their queue are not found, or still are when they have
+	// gone on; or an answer says that they are all there while they are still to be looked for.
 	t.Parallel()
 	w := newWorld(t)
 	w.declare("dlq", field("x-max-length", amqp.Int64(1)), field("x-overflow", amqp.String("reject-publish")))
@@ -151,7 +151,7 @@ func TestHeldLetters(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := w.c.round(); err != nil || !k.complete.Equal(before) {
-		t.Errorf("before held letters were looked for the index is complete until %v, was until %v; %v", k.complete, before, err)
+		t.Errorf("before held dead letters were looked for the index is complete until %v, was until %v; %v", k.complete, before, err)
 	}
 	w.has(5)
 	if !k.complete.After(before) {
@@ -160,14 +160,15 @@ func TestHeldLetters(t *testing.T) {
 	w.same("state:held", Newest)
 	w.same("cause:refused", Newest)
 	if refs, _ := w.all(Query{VHost: "/", Filter: w.filter("state:held")}); len(refs) != 4 {
-		t.Errorf("%d letters are held of 4", len(refs))
+		t.Errorf("%d dead letters are held of 4", len(refs))
 	}
 	w.take("dlq", 1)
 	w.has(4)
 }
 
 func TestVirtualHosts(t *testing.T) {
-	// If this fails, letters of a virtual host that was deleted are kept, or taken for those of another with its name.
+	// If this fails, dead letters of a virtual host that was deleted are kept, or taken for those of another
+	// with its name.
 	t.Parallel()
 	w := newWorld(t)
 	change := func(c accounts.Command) {
@@ -188,8 +189,8 @@ func TestVirtualHosts(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.crawl()
-		if got := w.x.Stats().Letters; got != int64(n) {
-			t.Errorf("the index has %d letters of %d", got, n)
+		if got := w.x.Stats().Messages; got != int64(n) {
+			t.Errorf("the index has %d dead letters of %d", got, n)
 		}
 	}
 	fill(100)
@@ -197,8 +198,8 @@ func TestVirtualHosts(t *testing.T) {
 	fill(70)
 	change(accounts.Command{Kind: accounts.DeleteVHost, VHost: "v"})
 	w.crawl()
-	if got := w.x.Stats().Letters; got != 0 {
-		t.Errorf("the index has %d letters of a virtual host that is no more", got)
+	if got := w.x.Stats().Messages; got != 0 {
+		t.Errorf("the index has %d dead letters of a virtual host that is no more", got)
 	}
 }
 
@@ -214,11 +215,11 @@ func TestRebuild(t *testing.T) {
 	}
 	refs, a := w.all(Query{VHost: "/"})
 	if a.Index != nil || len(refs) != 150 {
-		t.Errorf("while it is made anew %d letters are found; by the index: %v", len(refs), a.Index != nil)
+		t.Errorf("while it is made anew %d dead letters are found; by the index: %v", len(refs), a.Index != nil)
 	}
 	w.has(150)
 	if got := w.x.Stats().Indexed - indexed; got != 150 {
-		t.Errorf("%d letters were read again", got)
+		t.Errorf("%d dead letters were read again", got)
 	}
 	if got, most := w.x.Stats().Worked, time.Since(began); got <= 0 || got > most {
 		t.Errorf("%v were worked in %v", got, most)
@@ -256,19 +257,19 @@ func TestDamage(t *testing.T) {
 }
 
 func TestBound(t *testing.T) {
-	// If this fails, an index grows beyond its limit, or hides that it has forgotten letters.
+	// If this fails, an index grows beyond its limit, or hides that it has forgotten dead letters.
 	t.Parallel()
 	w := filled(t, 400)
 	w.x.options.MaxBytes = 24 << 10
 	w.crawl()
 	w.crawl()
 	s := w.x.Stats()
-	if s.Letters >= 400 || s.Letters == 0 {
-		t.Fatalf("%d letters of 400 within the limit", s.Letters)
+	if s.Messages >= 400 || s.Messages == 0 {
+		t.Fatalf("%d dead letters of 400 within the limit", s.Messages)
 	}
 	refs, a := w.all(Query{VHost: "/"})
 	if !a.Partial || a.Index == nil || !a.Index.Forgotten {
-		t.Error("it is not said that letters were forgotten")
+		t.Error("it is not said that dead letters were forgotten")
 	}
 	all := w.scanned(Query{VHost: "/"})
 	newest := map[string]bool{}
@@ -305,8 +306,8 @@ func TestNothingIsWrittenWithoutRoom(t *testing.T) {
 	for range 3 {
 		_ = w.c.round()
 	}
-	if n := w.x.Stats().Letters; n != 0 {
-		t.Errorf("%d letters were taken without room", n)
+	if n := w.x.Stats().Messages; n != 0 {
+		t.Errorf("%d dead letters were taken without room", n)
 	}
 	b.low = false
 	w.has(150)
@@ -322,7 +323,7 @@ func TestCrawlerGoesByItself(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	for deadline := time.Now().Add(20 * time.Second); x.Stats().Letters != 20; {
+	for deadline := time.Now().Add(20 * time.Second); x.Stats().Messages != 20; {
 		if time.Now().After(deadline) {
 			t.Fatalf("%+v", x.Stats())
 		}
@@ -360,7 +361,7 @@ func TestSearchesBesideTheCrawler(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(9, 9))
 	for i := range 6 {
-		w.letters(r, 30)
+		w.publishDeadLetters(r, 30)
 		w.take("orders.dlq", 5)
 		if i == 3 {
 			if err := w.x.Rebuild("/"); err != nil {

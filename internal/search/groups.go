@@ -11,8 +11,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// Groups counts letters by what they have in common. What the index is sure of is counted as it was read, so that
-// letters that have gone a moment ago may be among them.
+// Groups counts messages by what they have in common. What the index is sure of is counted as it was read, so
+// that messages that have gone a moment ago may be among them.
 func (x *Index) Groups(ctx context.Context, q GroupQuery) (Groups, error) {
 	if q.Most <= 0 {
 		q.Most = GroupsUsual
@@ -33,7 +33,7 @@ type grouping struct {
 	query *GroupQuery
 	plan  *plan
 	tally *tally
-	doubt []found // letters that have to be looked at
+	doubt []found // messages that have to be looked at
 	may   []bool  // by the number of a place that is a queue
 
 	looked  int
@@ -75,7 +75,7 @@ func (x *Index) groupsIndex(ctx context.Context, k *known, q *GroupQuery) (g Gro
 	return g, nil
 }
 
-// count counts the letters of a segment that it is sure of, and notes the others.
+// count counts the messages of a segment that it is sure of, and notes the others.
 func (w *grouping) count(r *reading) error {
 	v, err := w.plan.judge(r)
 	if err != nil || v.maybe.empty() {
@@ -121,7 +121,7 @@ func (w *grouping) count(r *reading) error {
 	return nil
 }
 
-// keys returns what tells the group of a letter: its value, whether it has one, and whether that is known.
+// keys returns what tells the group of a message: its value, whether it has one, and whether that is known.
 func (w *grouping) keys(r *reading) (func(i int, at vhost.Where) (value string, ok, known bool), error) {
 	by, column := w.query.By, w.query.By.String()
 	switch column {
@@ -169,7 +169,7 @@ func (w *grouping) keys(r *reading) (func(i int, at vhost.Where) (value string, 
 	}, nil
 }
 
-// ask looks at the letters of which the index is not sure.
+// ask looks at the messages of which the index is not sure.
 func (w *grouping) ask(ctx context.Context, x *Index, k *known, budget *fairshare.Budget) error {
 	needs := filter.Deaths | w.query.By.Needs()
 	if w.query.Filter != nil {

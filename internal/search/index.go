@@ -39,7 +39,7 @@ type Ref struct {
 	ID uint64
 }
 
-// Order is which letters come first.
+// Order is which messages come first.
 type Order uint8
 
 // The orders, by the time of the newest death.
@@ -48,27 +48,28 @@ const (
 	Oldest
 )
 
-// A Query asks for letters.
+// A Query asks for messages.
 type Query struct {
 	VHost  string
 	Filter *filter.Filter // nil: all
 	Order  Order
 	After  string // Answer.Next of the portion before; "": from the beginning
 	Limit  int    // 0: LimitUsual
-	// May says whether the caller may see letters of a place; lastQueue is where a lost letter died, else "". nil: all.
+	// May says whether the caller may see messages of a place; lastQueue is where a lost letter died, else
+	// "". nil: all.
 	May func(at vhost.Where, lastQueue string) bool
 }
 
-// Visit is shown a letter in the loop of its virtual host: it must be short, and all is lent. m has what Filter.Needs
-// of the question names, and the deaths.
+// Visit is shown a message in the loop of its virtual host: it must be short, and all is lent. m has what
+// Filter.Needs of the question names, and the deaths.
 type Visit func(x *vhost.Seen, m *filter.Message)
 
-// An Answer says what there is to know beside the letters.
+// An Answer says what there is to know beside the messages.
 type Answer struct {
 	Next    string // what Query.After has to be for the next portion, "" at the end
-	Scanned int    // letters that were looked at
-	// the budget ended before the portion was full, or the index has forgotten old letters: go on with Next, if there
-	// is one
+	Scanned int    // messages that were looked at
+	// the budget ended before the portion was full, or the index has forgotten old messages: go on with Next,
+	// if there is one
 	Partial bool
 	Index   *State // nil: answered without the index
 }
@@ -77,10 +78,10 @@ type Answer struct {
 type State struct {
 	CompleteUntil time.Time // what came before is known
 	Behind        int64     // messages that came since, about
-	Forgotten     bool      // it has no space for the oldest letters
+	Forgotten     bool      // it has no space for the oldest messages
 }
 
-// A GroupQuery asks for groups of letters.
+// A GroupQuery asks for groups of messages.
 type GroupQuery struct {
 	VHost  string
 	By     filter.Grouping
@@ -92,22 +93,22 @@ type GroupQuery struct {
 // Groups are the answer: the largest first.
 type Groups struct {
 	Groups []Group
-	Total  int64 // letters in all groups, shown or not
-	// Without is how many pass the filter and are in no group: they have no such value. Who groups by what only letters
-	// have (the reason, the source, the queue that they died in last) does not have those counted that wait in
-	// schedules and have not died.
+	Total  int64 // messages in all groups, shown or not
+	// Without is how many pass the filter and are in no group: they have no such value. Who groups by what
+	// only messages have (the reason, the source, the queue that they died in last) does not have those
+	// counted that wait in schedules and have not died.
 	Without int64
 	Others  int64 // groups that are not shown
 	Answer
 }
 
-// A Group is letters that have something in common.
+// A Group is messages that have something in common.
 type Group struct {
 	Value       string
 	Filter      string // of this group alone, as package filter reads it
 	Count       int64
 	First, Last int64             // ms since the Unix epoch: the deaths of the oldest and the newest; 0: unknown
-	Spark       [SparkParts]int64 // letters in equal stretches from First to Last
+	Spark       [SparkParts]int64 // messages in equal stretches from First to Last
 	Sample      Ref               // one of the newest
 }
 
@@ -122,7 +123,7 @@ var (
 	ErrOff = errors.New("search: no index: index.enabled is false, or the broker runs in memory")
 )
 
-// An Index finds letters.
+// An Index finds messages.
 type Index struct {
 	options Options
 	store   *store // nil: there is none
@@ -132,9 +133,9 @@ type Index struct {
 		vhosts map[string]*known
 		broken error // the store cannot be used: it is made anew
 	}
-	sealAt   int           // letters that are sealed as one segment
+	sealAt   int           // messages that are sealed as one segment
 	segments atomic.Uint64 // the greatest number of one
-	indexed  atomic.Uint64 // letters, since Open
+	indexed  atomic.Uint64 // messages, since Open
 	worked   atomic.Int64  // ns, by the crawler
 	stored   atomic.Int64  // bytes
 	wake     chan struct{}
@@ -163,7 +164,7 @@ func prepare(o Options) *Index {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	x := &Index{options: o, sealAt: tailLetters, wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
+	x := &Index{options: o, sealAt: tailMessages, wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
 	x.mu.vhosts = map[string]*known{}
 	if o.Dir != "" {
 		x.open()

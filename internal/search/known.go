@@ -20,11 +20,11 @@ type known struct {
 	free       []uint16 // numbers of places that are gone, and of which nothing is known any more
 	segments   []*segment
 	tail       *tail
-	gone       map[int]bool         // of the tail's letters
+	gone       map[int]bool         // of the tail's messages
 	copied     *segment             // the tail as a segment
-	copiedOf   int                  // how many letters that has
+	copiedOf   int                  // how many messages that has
 	dropping   []uint64             // segments that were given up, stored until what is read anew is sealed
-	again      map[uint16][]idRange // whose letters are read anew, by place
+	again      map[uint16][]idRange // whose messages are read anew, by place
 	machine    vhost.Identity       // that was looked at last
 	books      uint64               // what it had done then
 	rules      uint64               // the version of its policies and options then
@@ -32,12 +32,12 @@ type known struct {
 	settled    bool                 // there was nothing to do at the end of the last round
 	complete   time.Time            // what came before is here
 	behind     int64
-	storedGone time.Time // which letters have gone was stored then
+	storedGone time.Time // which messages have gone was stored then
 	rebuild    bool      // it is to be forgotten
 }
 
 // placeName tells places apart: a queue that is declared anew is another, and so is one that is marked as a dead-letter
-// queue: all its messages are letters, or they no longer are.
+// queue: all its messages are messages, or they no longer are.
 type placeName struct {
 	vhost.Where
 	id     uint32
@@ -51,7 +51,7 @@ type idRange struct{ first, last uint64 }
 type record struct {
 	Name      string
 	Places    []placeKnown
-	Forgotten bool // there was no space for the oldest letters
+	Forgotten bool // there was no space for the oldest messages
 }
 
 // placeKnown is a place by its number in a virtual host.
@@ -67,7 +67,7 @@ type placeKnown struct {
 	met       bool             // since the virtual host was opened
 	published uint64           // messages that came, and
 	total     int              // how many there were, and
-	held      uint64           // how many letters it had held, when it was last looked at
+	held      uint64           // how many messages it had held, when it was last looked at
 	holds     bool             // it holds more since: a sweep will find them
 	behind    int64            // messages to be read, about
 
@@ -120,8 +120,8 @@ func (k *known) loaded() {
 	}
 }
 
-// letters counts those that are here.
-func (k *known) letters() int64 {
+// messages counts those that are here.
+func (k *known) messages() int64 {
 	n := int64(k.tail.n - len(k.gone))
 	for _, s := range k.segments {
 		n += int64(s.left)
@@ -129,7 +129,8 @@ func (k *known) letters() int64 {
 	return n
 }
 
-// tailCopy is the tail as a segment, nil if it is empty. It is made anew when there are letters that it has not.
+// tailCopy is the tail as a segment, nil if it is empty. It is made anew when there are messages that it has
+// not.
 func (k *known) tailCopy() *segment {
 	if k.tail.n == 0 {
 		return nil
@@ -145,7 +146,7 @@ func (k *known) tailCopy() *segment {
 	return k.copied
 }
 
-// readings begins to look at all segments, those with the newest letters first, or with the oldest.
+// readings begins to look at all segments, those with the newest messages first, or with the oldest.
 func (k *known) readings(from *store, order Order) (all []*reading) {
 	add := func(s *segment) {
 		if s != nil && s.left > 0 {
@@ -175,7 +176,7 @@ func compare(a, b int64) int {
 	return 0
 }
 
-// remove notes that a letter of a segment, or of the tail that will be the segment of that number, is gone.
+// remove notes that a message of a segment, or of the tail that will be the segment of that number, is gone.
 func (k *known) remove(number uint64, i int) {
 	if number == k.tail.number {
 		k.gone[i] = true
@@ -193,7 +194,7 @@ func (k *known) state() *State {
 	return &State{CompleteUntil: k.complete, Behind: k.behind, Forgotten: k.record.Forgotten}
 }
 
-// dropTransient forgets the letters that a restart has ended, when their IDs may be used again.
+// dropTransient forgets the messages that a restart has ended, when their IDs may be used again.
 func (k *known) dropTransient(from *store) error {
 	for _, s := range k.segments {
 		if s.meta.Flags&flagTransient == 0 {
@@ -236,7 +237,7 @@ func (r *record) clone() record {
 	return c
 }
 
-// lose forgets the letters of a queue that is no more, or that is another place by its mark.
+// lose forgets the messages of a queue that is no more, or that is another place by its mark.
 func (k *known) lose(n uint16, from *store) error {
 	p := &k.record.Places[n]
 	delete(k.byPlace, p.name())
@@ -250,7 +251,7 @@ func (k *known) lose(n uint16, from *store) error {
 		if err != nil {
 			return err
 		}
-		for i := range s.meta.Letters {
+		for i := range s.meta.Messages {
 			if places.at(i) == int64(n) {
 				s.remove(i)
 			}
@@ -264,7 +265,7 @@ func (k *known) lose(n uint16, from *store) error {
 	return nil
 }
 
-// releaseAll has the letters that are left of a segment read anew.
+// releaseAll has the messages that are left of a segment read anew.
 func (k *known) giveUp(s *segment) {
 	k.segments = slices.DeleteFunc(k.segments, func(x *segment) bool { return x == s })
 	k.dropping = append(k.dropping, s.number)
@@ -277,10 +278,10 @@ func (k *known) giveUp(s *segment) {
 	}
 }
 
-// freePlaces finds the numbers of places that can be given to others: no letter, stored or not, is of them.
+// freePlaces finds the numbers of places that can be given to others: no message, stored or not, is of them.
 func (k *known) freePlaces() {
 	if len(k.dropping) > 0 {
-		return // these have letters, too
+		return // these have messages, too
 	}
 	used := make([]bool, len(k.record.Places))
 	for _, s := range k.segments {

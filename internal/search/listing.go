@@ -12,16 +12,16 @@ import (
 
 // A Listing is what the index knows of one place, and of a filter there.
 type Listing struct {
-	Known   int64    // letters of the place, some of which may have gone a moment ago
+	Known   int64    // messages of the place, some of which may have gone a moment ago
 	Matches int64    // of these: that pass the filter, or may
 	Sure    bool     // that pass
 	IDs     []uint64 // of Matches, in order: as many as were asked for at the most
-	Partial bool     // not all of the index was asked, or it has forgotten old letters
+	Partial bool     // not all of the index was asked, or it has forgotten old messages
 	State   State
 }
 
-// List lists the letters of one place that may pass a filter, without a look at them. nil: there is no index to be
-// asked.
+// List lists the messages of one place that may pass a filter, without a look at them. nil: there is no index
+// to be asked.
 func (x *Index) List(ctx context.Context, name string, at vhost.Where, f *filter.Filter, most int) (*Listing, error) {
 	k := x.knownOf(name)
 	if k == nil {
@@ -60,7 +60,7 @@ func (x *Index) list(ctx context.Context, k *known, at vhost.Where, f *filter.Fi
 	}
 	slices.Sort(l.IDs)
 	if all := int64(len(l.IDs)) == l.Matches; all {
-		l.IDs = slices.Compact(l.IDs) // a letter is read anew before it is forgotten where it was
+		l.IDs = slices.Compact(l.IDs) // a message is read anew before it is forgotten where it was
 		l.Matches = int64(len(l.IDs))
 	}
 	return l, nil

@@ -11,7 +11,7 @@ import (
 )
 
 func TestListHasAllThatAScanFindsAtAPlace(t *testing.T) {
-	// If this fails, a dry run misses letters that a job would send back, or counts those of other places.
+	// If this fails, a dry run misses messages that a job would send back, or counts those of other places.
 	t.Parallel()
 	w := filled(t, 300)
 	w.crawl()
@@ -20,7 +20,7 @@ func TestListHasAllThatAScanFindsAtAPlace(t *testing.T) {
 		for _, text := range filters {
 			q := Query{VHost: "/", Filter: w.filter(text), Limit: LimitMax}
 			want := map[uint64]bool{}
-			if _, err := w.x.scanLetters(context.Background(), &q, func(x *vhost.Seen, _ *filter.Message) {
+			if _, err := w.x.scanMessages(context.Background(), &q, func(x *vhost.Seen, _ *filter.Message) {
 				if x.Where() == at {
 					want[x.ID] = true
 				}
@@ -43,7 +43,7 @@ func TestListHasAllThatAScanFindsAtAPlace(t *testing.T) {
 				}
 			}
 			if l.Sure && len(l.IDs) != len(want) {
-				t.Errorf("%q at %v: sure of %d letters, and %d pass", text, at, len(l.IDs), len(want))
+				t.Errorf("%q at %v: sure of %d messages, and %d pass", text, at, len(l.IDs), len(want))
 			}
 		}
 	}

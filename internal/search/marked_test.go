@@ -65,7 +65,7 @@ func TestMarkedQueuesAreIndexed(t *testing.T) {
 	w.mark("errors", amqp.Void())
 	w.crawl()
 	check("when it is no longer marked", 0)
-	if n := w.x.Stats().Letters; n != 0 {
-		t.Errorf("%d letters are left in the index", n)
+	if n := w.x.Stats().Messages; n != 0 {
+		t.Errorf("%d messages are left in the index", n)
 	}
 }

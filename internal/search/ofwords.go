@@ -11,7 +11,7 @@ import (
 type ofWords struct {
 	texts        [][]section // the words of each text are in these sections
 	alternatives []alternative
-	every        []fragment // that the letter has beside
+	every        []fragment // that the message has beside
 }
 
 // An alternative is fragments that a text has. Whole says that having them is all that is asked. Open says that they
@@ -19,7 +19,7 @@ type ofWords struct {
 type alternative struct {
 	fragments   []fragment
 	whole, open bool
-	number      uint64 // of the letter, which will do as well; 0: none
+	number      uint64 // of the message, which will do as well; 0: none
 }
 
 // wordsOf plans a term by words, nil if they tell nothing of it.
@@ -79,7 +79,7 @@ func (c *ofWords) values(t *filter.Term) *ofWords {
 			a.fragments = wholeWords(wordsIn(x.Text))
 		case filter.Like:
 			if t.Field == "id" {
-				return nil // the number of any letter may be meant
+				return nil // the number of any message may be meant
 			}
 			if a.fragments = wholeWords(wordsIn(x.Text)); len(a.fragments) > 0 {
 				a.fragments[len(a.fragments)-1].ends = false
@@ -167,7 +167,7 @@ func pathNames(path string) []fragment {
 }
 
 func (c *ofWords) judge(r *reading, _ []placeKnown) (verdict, error) {
-	n := r.meta.Letters
+	n := r.meta.Messages
 	v := verdict{newSet(n), newSet(n)}
 	names, err := r.havingAll(c.texts[0], c.every)
 	if err != nil {
@@ -214,15 +214,15 @@ func (c *ofWords) judge(r *reading, _ []placeKnown) (verdict, error) {
 	return v, nil
 }
 
-// havingAll finds the letters that have all fragments in a text.
+// havingAll finds the messages that have all fragments in a text.
 func (r *reading) havingAll(text []section, all []fragment) (set, error) {
-	found := fullSet(r.meta.Letters)
+	found := fullSet(r.meta.Messages)
 	for i := range all {
 		f := &all[i]
 		if len(f.octets) < fragmentMin && !(f.begins && f.ends) {
 			continue
 		}
-		have := newSet(r.meta.Letters)
+		have := newSet(r.meta.Messages)
 		for _, in := range text {
 			if err := r.having(in, f, have); err != nil {
 				return nil, err

@@ -7,7 +7,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/filter"
 )
 
-// A plan is how segments answer a filter: a letter has to pass all conditions.
+// A plan is how segments answer a filter: a message has to pass all conditions.
 type plan struct {
 	conditions []planned
 	places     []placeKnown // by number
@@ -23,7 +23,7 @@ type condition interface {
 	judge(r *reading, places []placeKnown) (verdict, error)
 }
 
-// newPlan plans a filter; nil asks for all letters. now is the instant at which the filter was made, about.
+// newPlan plans a filter; nil asks for all messages. now is the instant at which the filter was made, about.
 func newPlan(f *filter.Filter, places []placeKnown, now int64) *plan {
 	p := &plan{places: places}
 	if f == nil {
@@ -39,7 +39,7 @@ func newPlan(f *filter.Filter, places []placeKnown, now int64) *plan {
 	return p
 }
 
-// judge finds the letters of a segment that pass.
+// judge finds the messages of a segment that pass.
 func (p *plan) judge(r *reading) (verdict, error) {
 	v := verdict{r.all.clone(), r.all.clone()}
 	defer clear(r.got) // words are too much to be kept
@@ -64,7 +64,7 @@ func (p *plan) judge(r *reading) (verdict, error) {
 type unknown struct{}
 
 func (unknown) judge(r *reading, _ []placeKnown) (verdict, error) {
-	return verdict{newSet(r.meta.Letters), r.all.clone()}, nil
+	return verdict{newSet(r.meta.Messages), r.all.clone()}, nil
 }
 
 // plan1 plans one term, as if it were not turned around. nil: nothing is known of what it asks.
@@ -147,7 +147,7 @@ func headerOnly(name string, value []byte) []byte {
 type ofText struct {
 	column  string
 	filter  *filter.Filter
-	changes uint8 // letters with that flag may have another value by now
+	changes uint8 // messages with that flag may have another value by now
 }
 
 func (c *ofText) judge(r *reading, _ []placeKnown) (verdict, error) {
@@ -171,9 +171,9 @@ func (c *ofText) judge(r *reading, _ []placeKnown) (verdict, error) {
 	return v, nil
 }
 
-// judge asks every value that the letters have; none is the answer for those without one.
+// judge asks every value that the messages have; none is the answer for those without one.
 func (x *texts) judge(r *reading, none bool, passes func(value []byte) bool) verdict {
-	n := r.meta.Letters
+	n := r.meta.Messages
 	v := verdict{newSet(n), newSet(n)}
 	if x == nil {
 		if none {
@@ -223,19 +223,19 @@ func (c *ofException) judge(r *reading, _ []placeKnown) (verdict, error) {
 		return false
 	})
 	if !sure {
-		v.sure = newSet(r.meta.Letters)
+		v.sure = newSet(r.meta.Messages)
 	}
 	return v, nil
 }
 
-// ofPlace asks where a letter is.
+// ofPlace asks where a message is.
 type ofPlace struct {
 	filter *filter.Filter
 	state  bool // it asks for the state, of which only being lost is known
 }
 
 func (c *ofPlace) judge(r *reading, places []placeKnown) (verdict, error) {
-	n := r.meta.Letters
+	n := r.meta.Messages
 	v := verdict{newSet(n), newSet(n)}
 	at, err := r.column(numbersPlace)
 	if err != nil {
@@ -290,12 +290,12 @@ func rangeOf(t *filter.Term, column number) condition {
 }
 
 func (c *ofRange) judge(r *reading, _ []placeKnown) (verdict, error) {
-	found := newSet(r.meta.Letters)
+	found := newSet(r.meta.Messages)
 	x, err := r.column(c.column)
 	if err != nil {
 		return verdict{}, err
 	}
-	for i := range r.meta.Letters {
+	for i := range r.meta.Messages {
 		k := x.at(i)
 		if k == 0 && c.column == numbersAt {
 			continue
@@ -330,7 +330,7 @@ func (c *ofHeader) judge(r *reading, places []placeKnown) (verdict, error) {
 			return c.filter.Match(&m)
 		}), nil
 	case x == nil && !r.meta.OtherHeaders && !strings.Contains(c.name, "."):
-		none := filter.Message{} // no letter has it
+		none := filter.Message{} // no message has it
 		return (*texts)(nil).judge(r, c.filter.Match(&none), nil), nil
 	case c.words == nil:
 		return unknown{}.judge(r, places)

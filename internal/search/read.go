@@ -10,27 +10,27 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// A haul is letters that were copied in one look.
+// A haul is messages that were copied in one look.
 type haul struct {
-	letters []letter
-	octets  []byte
-	marks   map[uint8]uint64 // the greatest ID that was looked at, by priority,
-	lasting map[uint8]uint64 // and of a message that outlives a start
+	documents []document
+	octets    []byte
+	marks     map[uint8]uint64 // the greatest ID that was looked at, by priority,
+	lasting   map[uint8]uint64 // and of a message that outlives a start
 }
 
 func laneOf(id uint64) uint8 { return uint8((id - 1) >> 56) }
 
-// take copies a letter.
+// take copies a message.
 func (h *haul) take(x *vhost.Seen, place uint16) {
 	m := x.ForFilter(filter.Deaths | filter.Properties)
-	l := letter{id: x.ID, place: place, transient: !x.Persistent, held: x.State == queue.Held, message: m}
+	l := document{id: x.ID, place: place, transient: !x.Persistent, held: x.State == queue.Held, message: m}
 	body := x.Body(0, bodyMax)
 	l.cut = int64(len(body)) < x.BodyBytes()
 	at := len(h.octets)
 	h.octets = append(append(h.octets, m.Properties...), body...)
 	l.message.Properties = h.octets[at : at+len(m.Properties) : at+len(m.Properties)]
 	l.message.Body = h.octets[at+len(m.Properties) : len(h.octets) : len(h.octets)]
-	h.letters = append(h.letters, l)
+	h.documents = append(h.documents, l)
 }
 
 func (c *crawler) portion() time.Duration {
@@ -93,7 +93,7 @@ func (c *crawler) readPlace(k *known, place uint16, ends time.Time) (done bool, 
 		if err != nil {
 			return false, err
 		}
-		taken := len(h.letters)
+		taken := len(h.documents)
 		if err := c.keep(k, place, &h); err != nil {
 			return false, err
 		}
@@ -118,17 +118,17 @@ func (c *crawler) readPlace(k *known, place uint16, ends time.Time) (done bool, 
 	}
 }
 
-// keep cuts the letters of a haul into words.
+// keep cuts the messages of a haul into words.
 func (c *crawler) keep(k *known, place uint16, h *haul) error {
-	for more := true; more; more = len(h.letters) > 0 {
+	for more := true; more; more = len(h.documents) > 0 {
 		k.Lock()
-		for len(h.letters) > 0 && !k.tail.full() {
-			k.tail.add(&h.letters[0])
-			h.letters = h.letters[1:]
+		for len(h.documents) > 0 && !k.tail.full() {
+			k.tail.add(&h.documents[0])
+			h.documents = h.documents[1:]
 			c.indexed.Add(1)
 		}
 		full := k.tail.full()
-		if len(h.letters) == 0 {
+		if len(h.documents) == 0 {
 			p := &k.record.Places[place]
 			for lane, id := range h.marks {
 				p.marks[lane] = max(p.marks[lane], id)

@@ -14,8 +14,8 @@ import (
 )
 
 // A scan answers without the index: place by place, the lost letters first, then the queues, then the schedules by
-// name. Within a place letters come as they lie, so the order of an answer is by time only there. What waits in
-// schedules is no dead letter, and in no index: it is scanned for if the filter asks for it.
+// name. Within a place messages come as they lie, so the order of an answer is by time only there. What waits
+// in schedules is no dead letter, and in no index: it is scanned for if the filter asks for it.
 type scan struct {
 	index   *Index
 	vhost   string
@@ -122,7 +122,8 @@ func asksForScheduled(f *filter.Filter) bool {
 	return slices.ContainsFunc(f.Terms(), asks) && mayMatch(f, &filter.Message{State: "scheduled"}, "state")
 }
 
-// places lists where letters may be, from one place on. Schedules in which nothing can be meant are left out.
+// places lists where messages may be, from one place on. Schedules in which nothing can be meant are left
+// out.
 func (s *scan) places(ctx context.Context, from vhost.Where) (all []vhost.Where, err error) {
 	if from.Lost {
 		all = append(all, from)
@@ -155,8 +156,8 @@ func (s *scan) places(ctx context.Context, from vhost.Where) (all []vhost.Where,
 	return all, err
 }
 
-// run visits the letters that are meant, until visit says no or the budget ends: next is where to go on then. Visit is
-// called in the machine's loop.
+// run visits the messages that are meant, until visit says no or the budget ends: next is where to go on
+// then. Visit is called in the machine's loop.
 func (s *scan) run(ctx context.Context, from cursor, visit Visit, enough func() bool) (next *cursor, err error) {
 	places, err := s.places(ctx, from.at)
 	if err != nil {
@@ -210,7 +211,7 @@ func (s *scan) some(ctx context.Context, at vhost.Where, after uint64, visit Vis
 
 // meant visits a message if it is asked for.
 func (s *scan) meant(x *vhost.Seen, visit Visit) bool {
-	if s.died && x.Scheduled && !x.Letter {
+	if s.died && x.Scheduled && !x.HasHistory {
 		return false
 	}
 	if s.looked++; s.may != nil && x.Lost {
@@ -229,8 +230,8 @@ func (s *scan) meant(x *vhost.Seen, visit Visit) bool {
 	return true
 }
 
-// scanLetters is Search without the index.
-func (x *Index) scanLetters(ctx context.Context, q *Query, visit Visit) (a Answer, err error) {
+// scanMessages is Search without the index.
+func (x *Index) scanMessages(ctx context.Context, q *Query, visit Visit) (a Answer, err error) {
 	from, err := parseCursor(q.After)
 	if err != nil {
 		return a, err
@@ -239,7 +240,7 @@ func (x *Index) scanLetters(ctx context.Context, q *Query, visit Visit) (a Answe
 	return a, err
 }
 
-// scanFrom goes on with an answer by a scan, for up to most letters.
+// scanFrom goes on with an answer by a scan, for up to most messages.
 func (x *Index) scanFrom(ctx context.Context, q *Query, from cursor, most int, visit Visit, a *Answer) error {
 	s, found := x.newScan(ctx, q.VHost, q.Filter, q.May, q.Order), 0
 	next, err := s.run(ctx, from, func(seen *vhost.Seen, m *filter.Message) {
@@ -262,7 +263,7 @@ func (x *Index) scanGroups(ctx context.Context, q *GroupQuery) (g Groups, err er
 	return g, err
 }
 
-// scanTally counts letters by a scan; cut reports whether there were more than it had time for.
+// scanTally counts messages by a scan; cut reports whether there were more than it had time for.
 func (x *Index) scanTally(ctx context.Context, q *GroupQuery, from cursor, t *tally) (scanned int, cut bool, err error) {
 	s := x.newScan(ctx, q.VHost, q.Filter, q.May, Newest)
 	s.needs |= q.By.Needs()

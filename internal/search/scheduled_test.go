@@ -81,8 +81,8 @@ func TestScheduledAreFoundIfAskedFor(t *testing.T) {
 }
 
 func TestCountsTellNothingOfWhatMayNotBeSeen(t *testing.T) {
-	// If this fails, who may read nothing spells out headers and bodies by how many letters a search says it has looked
-	// at.
+	// If this fails, who may read nothing spells out headers and bodies by how many messages a search says it
+	// has looked at.
 	t.Parallel()
 	w := filled(t, 100)
 	w.schedule("later", 10)
@@ -95,7 +95,7 @@ func TestCountsTellNothingOfWhatMayNotBeSeen(t *testing.T) {
 		if err != nil || a.Scanned != 0 || a.Next != "" || a.Partial {
 			t.Errorf("%q: %+v, %v", filter, a, err)
 		}
-		if a, err = w.x.scanLetters(context.Background(), &q, nil); err != nil || a.Scanned != 0 {
+		if a, err = w.x.scanMessages(context.Background(), &q, nil); err != nil || a.Scanned != 0 {
 			t.Errorf("%q by a scan: %+v, %v", filter, a, err)
 		}
 		if g, err := w.x.Groups(context.Background(), GroupQuery{VHost: "/", By: by, Filter: q.Filter, May: none}); err != nil || g.Scanned != 0 || g.Total+g.Without != 0 {

@@ -14,7 +14,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// Search visits a portion of the letters that pass the filter. Each is as it is in the machine at this moment.
+// Search visits a portion of the messages that pass the filter. Each is as it is in the machine at this
+// moment.
 func (x *Index) Search(ctx context.Context, q Query, visit Visit) (Answer, error) {
 	if q.Limit <= 0 {
 		q.Limit = LimitUsual
@@ -32,7 +33,7 @@ func (x *Index) Search(ctx context.Context, q Query, visit Visit) (Answer, error
 	} else if q.After != "" && !strings.HasPrefix(q.After, scanWord) {
 		return Answer{Partial: true}, nil
 	}
-	a, err := x.scanLetters(ctx, &q, visit)
+	a, err := x.scanMessages(ctx, &q, visit)
 	if k := x.knownOf(q.VHost); k != nil && inSchedules(q.After) { // the portions before came from the index
 		k.Lock()
 		defer k.Unlock()
@@ -42,7 +43,7 @@ func (x *Index) Search(ctx context.Context, q Query, visit Visit) (Answer, error
 	return a, err
 }
 
-// A found is a letter that the index has.
+// A found is a message that the index has.
 type found struct {
 	at  int64
 	ref Ref
@@ -51,7 +52,7 @@ type found struct {
 }
 
 // compareFound is the order of an answer, the newest first: by time, then by place and ID, so that a portion can begin
-// behind any letter.
+// behind any message.
 func compareFound(a, b *found) int {
 	if c := compare(b.at, a.at); c != 0 {
 		return c
@@ -73,7 +74,7 @@ func compareFound(a, b *found) int {
 
 const indexWord = "at:"
 
-// cursorOf names a letter as the one after which a portion begins.
+// cursorOf names a message as the one after which a portion begins.
 func cursorOf(f *found) string {
 	place := lostWord
 	if !f.ref.Lost {
@@ -155,7 +156,7 @@ func (m *merge) next(ctx context.Context) (*found, error) {
 	}
 }
 
-// mayHold reports whether a segment may have letters that come before that instant, or with it.
+// mayHold reports whether a segment may have messages that come before that instant, or with it.
 func (m *merge) mayHold(r *reading, at int64) bool {
 	if m.order == Oldest {
 		return r.meta.MinAt <= at
@@ -188,14 +189,14 @@ func (m *merge) judge() error {
 	return nil
 }
 
-// refill finds the first letters of a segment behind one.
+// refill finds the first messages of a segment behind one.
 func (m *merge) refill(s *stream, behind *found) error {
 	columns, err := s.r.columns(numbersAt, numbersID, numbersPlace)
 	if err != nil {
 		return err
 	}
 	at, ids, places := columns[0], columns[1], columns[2]
-	letter := func(i int) found {
+	message := func(i int) found {
 		f := found{at: at.at(i), ref: Ref{ID: uint64(ids.at(i))}, in: s.r.number, i: i}
 		if n := places.at(i); n >= 0 && n < int64(len(m.plan.places)) {
 			f.ref.Where = m.plan.places[n].Where
@@ -209,7 +210,7 @@ func (m *merge) refill(s *stream, behind *found) error {
 		if t := at.at(i); t != behind.at {
 			return (t < behind.at) == (m.order == Newest)
 		}
-		f := letter(i)
+		f := message(i)
 		return m.before(behind, &f)
 	}
 	// Only the first are put in order: those up to the instant of the one that is the last of them.
@@ -229,7 +230,7 @@ func (m *merge) refill(s *stream, behind *found) error {
 	s.next = nil
 	s.maybe.each(func(i int) {
 		if t := at.at(i); t >= low && t <= high && isBehind(i) {
-			s.next = append(s.next, letter(i))
+			s.next = append(s.next, message(i))
 		}
 	})
 	s.more = len(s.next) < len(times)
@@ -276,7 +277,7 @@ func (x *Index) searchIndex(ctx context.Context, k *known, q *Query, visit Visit
 				break
 			}
 			if q.May != nil && !f.ref.Lost && !q.May(f.ref.Where, "") || before != nil && before.ref == f.ref {
-				continue // the same letter was read twice when it moved from one segment to another
+				continue // the same message was read twice when it moved from one segment to another
 			}
 			before = f
 			some = append(some, *f)
@@ -303,11 +304,11 @@ func (x *Index) searchIndex(ctx context.Context, k *known, q *Query, visit Visit
 	}
 }
 
-// verified is what came of some letters: how many were looked at, how many of these the caller may see, and how many
-// are shown.
+// verified is what came of some messages: how many were looked at, how many of these the caller may see, and
+// how many are shown.
 type verified struct{ looked, scanned, shown int }
 
-// verify looks at letters in the machine, and visits those that are as they are meant to be, up to most.
+// verify looks at messages in the machine, and visits those that are as they are meant to be, up to most.
 func (x *Index) verify(ctx context.Context, k *known, q *Query, needs filter.Need, some []found, most int, visit Visit) (n verified, err error) {
 	var gone []found
 	turn := fairshare.From(ctx).Slice(portion)
@@ -341,7 +342,7 @@ func (x *Index) verify(ctx context.Context, k *known, q *Query, needs filter.Nee
 	return n, errors.Join(err, fairshare.From(ctx).Rest(ctx))
 }
 
-// find looks for a letter in the machine; nil if it is gone, or was there at another time.
+// find looks for a message in the machine; nil if it is gone, or was there at another time.
 func (f *found) find(v vhost.Reader, needs filter.Need) (*filter.Message, *vhost.Seen) {
 	seen, ok := v.Find(f.ref.Where, f.ref.ID)
 	if !ok || !seen.DeadLetter {

@@ -11,7 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// filled is a world with letters in two queues and on the shelf.
+// filled is a world with dead letters in two queues and on the shelf.
 func filled(t testing.TB, n int) *world {
 	w := newWorld(t)
 	w.declare("orders.dlq")
@@ -21,8 +21,8 @@ func filled(t testing.TB, n int) *world {
 	w.full("nowhere", "missing")
 	w.declare("plain")
 	const seed = 11
-	w.letters(rand.New(rand.NewPCG(seed, seed)), n)
-	w.publish("plain", &amqp.Properties{}, "no letter")
+	w.publishDeadLetters(rand.New(rand.NewPCG(seed, seed)), n)
+	w.publish("plain", &amqp.Properties{}, "not dead")
 	return w
 }
 
@@ -37,12 +37,13 @@ var filters = []string{
 }
 
 func TestIndexFindsWhatAScanFinds(t *testing.T) {
-	// If this fails, the index hides letters that pass a filter, shows others, or loses its place between portions.
+	// If this fails, the index hides dead letters that pass a filter, shows others, or loses its place
+	// between portions.
 	t.Parallel()
 	w := filled(t, 300)
 	w.crawl()
-	if n := w.x.Stats().Letters; n != 300 {
-		t.Fatalf("the index has %d letters of 300", n)
+	if n := w.x.Stats().Messages; n != 300 {
+		t.Fatalf("the index has %d dead letters of 300", n)
 	}
 	if k := w.x.knownOf("/"); len(k.segments) < 3 || k.tail.n == 0 {
 		t.Fatalf("%d segments and a tail of %d: the test is about both", len(k.segments), k.tail.n)
@@ -53,9 +54,9 @@ func TestIndexFindsWhatAScanFinds(t *testing.T) {
 	}
 }
 
-func TestLettersThatClientsPublish(t *testing.T) {
-	// If this fails, what Spring and others publish where failures go is not among the letters, or the index tells
-	// other things of it.
+func TestDeadLettersThatClientsPublish(t *testing.T) {
+	// If this fails, what Spring and others publish where failures go is not among the dead letters, or the
+	// index tells other things of it.
 	t.Parallel()
 	w := filled(t, 100)
 	for i := range 60 {
@@ -80,12 +81,12 @@ func TestLettersThatClientsPublish(t *testing.T) {
 		t.Errorf("groups by reason: %+v, %v", g.Groups, err)
 	}
 	if refs, _ := w.all(Query{VHost: "/", Filter: w.filter("exception:\"price missing\" key:order.new")}); len(refs) != 60 {
-		t.Errorf("%d letters of 60 are found by their exception", len(refs))
+		t.Errorf("%d dead letters of 60 are found by their exception", len(refs))
 	}
 }
 
 func TestGroupsAreThoseOfAScan(t *testing.T) {
-	// If this fails, groups count letters wrongly, or their filters find others.
+	// If this fails, groups count dead letters wrongly, or their filters find others.
 	t.Parallel()
 	w := filled(t, 300)
 	w.crawl()
@@ -109,15 +110,15 @@ func TestGroupsAreThoseOfAScan(t *testing.T) {
 				t.Errorf("by %s of %q: partial, or by a scan", by, text)
 			}
 			if got.Total != want.Total || len(got.Groups) != len(want.Groups) {
-				t.Errorf("by %s of %q: %d letters in %d groups, a scan has %d in %d", by, text, got.Total, len(got.Groups), want.Total, len(want.Groups))
+				t.Errorf("by %s of %q: %d dead letters in %d groups, a scan has %d in %d", by, text, got.Total, len(got.Groups), want.Total, len(want.Groups))
 				continue
 			}
 			everyone, _ := w.all(Query{VHost: "/", Filter: q.Filter})
 			if got.Without != want.Without || got.Total+got.Without != int64(len(everyone)) {
-				t.Errorf("by %s of %q: %d letters are in groups and %d in none, of %d; a scan has %d", by, text, got.Total, got.Without, len(everyone), want.Without)
+				t.Errorf("by %s of %q: %d dead letters are in groups and %d in none, of %d; a scan has %d", by, text, got.Total, got.Without, len(everyone), want.Without)
 			}
 			if none, _ := w.all(Query{VHost: "/", Filter: w.filter(g.Without() + " " + text)}); got.Without > 0 && got.Without != int64(len(none)) {
-				t.Errorf("by %s of %q: %s finds %d letters of %d", by, text, g.Without(), len(none), got.Without)
+				t.Errorf("by %s of %q: %s finds %d dead letters of %d", by, text, g.Without(), len(none), got.Without)
 			}
 			for i := range got.Groups {
 				a, b := got.Groups[i], want.Groups[i]
@@ -127,7 +128,7 @@ func TestGroupsAreThoseOfAScan(t *testing.T) {
 					sum += n
 				}
 				if sum != a.Count {
-					t.Errorf("by %s: the stretches of %q have %d letters of %d", by, a.Value, sum, a.Count)
+					t.Errorf("by %s: the stretches of %q have %d dead letters of %d", by, a.Value, sum, a.Count)
 				}
 				a.Spark, b.Spark = [SparkParts]int64{}, [SparkParts]int64{}
 				if a != b {
@@ -135,7 +136,7 @@ func TestGroupsAreThoseOfAScan(t *testing.T) {
 				}
 				refs, _ := w.all(Query{VHost: "/", Filter: w.filter(a.Filter + " " + text)})
 				if int64(len(refs)) != a.Count {
-					t.Errorf("by %s: %s finds %d letters of %d", by, a.Filter, len(refs), a.Count)
+					t.Errorf("by %s: %s finds %d dead letters of %d", by, a.Filter, len(refs), a.Count)
 				}
 			}
 		}
@@ -143,7 +144,7 @@ func TestGroupsAreThoseOfAScan(t *testing.T) {
 }
 
 func TestRights(t *testing.T) {
-	// If this fails, letters are shown or counted of queues that the caller may not read.
+	// If this fails, dead letters are shown or counted of queues that the caller may not read.
 	t.Parallel()
 	w := filled(t, 100)
 	w.crawl()

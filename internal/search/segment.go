@@ -9,12 +9,13 @@ import (
 	"sync/atomic"
 )
 
-// A segment is letters that were sealed, or a copy of a tail. What is here stays in memory for each: some 5 KiB.
+// A segment is messages that were sealed, or a copy of a tail. What is here stays in memory for each: some 5
+// KiB.
 type segment struct {
 	number      uint64
 	meta        meta
-	gone        set                              // of its letters
-	left        int                              // letters that are not gone
+	gone        set                              // of its messages
+	left        int                              // messages that are not gone
 	changed     bool                             // gone is not stored as it is
 	parts       parts                            // of a copy of a tail; nil: they are stored
 	directories [sections]atomic.Pointer[[]byte] // of words, as they are read
@@ -22,19 +23,19 @@ type segment struct {
 
 // meta is what is stored of a segment beside its parts.
 type meta struct {
-	Letters      int
+	Messages     int `json:"Letters"`
 	MinAt, MaxAt int64
 	Places       []span
 	Headers      []string // whose values are known
 	OtherHeaders bool     // there are others
-	Flags        uint8    // that any letter has
+	Flags        uint8    // that any message has
 	Bytes        int64    // of the parts
 }
 
-// A span tells of the letters of one place in a segment.
+// A span tells of the messages of one place in a segment.
 type span struct {
 	Place        uint16
-	Letters      int
+	Messages     int `json:"Letters"`
 	MinID, MaxID uint64
 }
 
@@ -45,7 +46,7 @@ var errDamaged = errors.New("search: the index is damaged")
 
 // describe makes the meta of what a tail has sealed.
 func (t *tail) describe(p parts) meta {
-	m := meta{Letters: t.n, Headers: slices.Clone(t.headers), OtherHeaders: t.others}
+	m := meta{Messages: t.n, Headers: slices.Clone(t.headers), OtherHeaders: t.others}
 	at := t.numbers[numbersAt]
 	m.MinAt, m.MaxAt = slices.Min(at), slices.Max(at)
 	spans := map[uint16]*span{}
@@ -59,7 +60,7 @@ func (t *tail) describe(p parts) meta {
 			s = &span{Place: uint16(place), MinID: id, MaxID: id}
 			spans[uint16(place)] = s
 		}
-		s.Letters++
+		s.Messages++
 		s.MinID, s.MaxID = min(s.MinID, id), max(s.MaxID, id)
 	}
 	for _, s := range spans {
@@ -72,7 +73,7 @@ func (t *tail) describe(p parts) meta {
 	return m
 }
 
-// remove notes that a letter is gone.
+// remove notes that a message is gone.
 func (s *segment) remove(i int) {
 	if !s.gone.has(i) {
 		s.gone.add(i)
@@ -86,14 +87,14 @@ type reading struct {
 	*segment
 	memory  parts // of a copy of a tail, else nil
 	store   *store
-	all     set // letters that are not gone
+	all     set // messages that are not gone
 	numbers [numberColumns]*numbers
 	texts   map[string]*texts
 	got     parts
 }
 
 func (s *segment) read(from *store) *reading {
-	all := fullSet(s.meta.Letters)
+	all := fullSet(s.meta.Messages)
 	all.without(s.gone)
 	return &reading{segment: s, memory: s.parts, store: from, all: all, texts: map[string]*texts{}, got: parts{}}
 }
@@ -155,7 +156,7 @@ func (r *reading) column(name number) (numbers, error) {
 	if b == nil {
 		return numbers{}, errForgotten
 	}
-	x, err := parseNumbers(b, r.meta.Letters)
+	x, err := parseNumbers(b, r.meta.Messages)
 	if err != nil {
 		return x, fmt.Errorf("segment %d, %s: %w", r.number, name.part(), err)
 	}
@@ -175,13 +176,13 @@ func (r *reading) columns(names ...number) (all []numbers, err error) {
 	return all, nil
 }
 
-// texts are a column of texts: the values, and which of them each letter has.
+// texts are a column of texts: the values, and which of them each message has.
 type texts struct {
 	values [][]byte
 	codes  numbers
 }
 
-// textsOf returns a column of texts; nil if no letter has a value there.
+// textsOf returns a column of texts; nil if no message has a value there.
 func (r *reading) textsOf(name string) (*texts, error) {
 	if x, ok := r.texts[name]; ok {
 		return x, nil
@@ -194,7 +195,7 @@ func (r *reading) textsOf(name string) (*texts, error) {
 	if b != nil {
 		x = &texts{}
 		n, w := binary.Uvarint(b)
-		if w <= 0 || n > tailLetters {
+		if w <= 0 || n > tailMessages {
 			return nil, errDamaged
 		}
 		b = b[w:]
@@ -205,7 +206,7 @@ func (r *reading) textsOf(name string) (*texts, error) {
 			}
 			x.values = append(x.values, v)
 		}
-		if x.codes, err = parseNumbers(b, r.meta.Letters); err != nil {
+		if x.codes, err = parseNumbers(b, r.meta.Messages); err != nil {
 			return nil, err
 		}
 	}
@@ -213,10 +214,10 @@ func (r *reading) textsOf(name string) (*texts, error) {
 	return x, nil
 }
 
-// code is which value a letter has.
+// code is which value a message has.
 func (x *texts) code(i int) uint16 { return uint16(x.codes.at(i)) }
 
-// value returns the value of a letter; kept is false if it has one that is not known.
+// value returns the value of a message; kept is false if it has one that is not known.
 func (x *texts) value(i int) (v []byte, kept bool) {
 	if x == nil {
 		return nil, true
@@ -234,9 +235,9 @@ func (x *texts) value(i int) (v []byte, kept bool) {
 	}
 }
 
-// flagged are the letters with any of the flags.
+// flagged are the messages with any of the flags.
 func (r *reading) flagged(flags uint8) (set, error) {
-	s := newSet(r.meta.Letters)
+	s := newSet(r.meta.Messages)
 	if r.meta.Flags&flags == 0 {
 		return s, nil
 	}
@@ -244,7 +245,7 @@ func (r *reading) flagged(flags uint8) (set, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range r.meta.Letters {
+	for i := range r.meta.Messages {
 		if uint8(x.at(i))&flags != 0 {
 			s.add(i)
 		}
@@ -268,7 +269,7 @@ func (f *fragment) in(word []byte) bool {
 	return bytes.Contains(word, []byte(f.octets))
 }
 
-// having adds to s the letters of which a section has a word that f is a part of.
+// having adds to s the messages of which a section has a word that f is a part of.
 func (r *reading) having(in section, f *fragment, s set) error {
 	directory, err := r.directory(in)
 	if err != nil {
@@ -334,7 +335,7 @@ func (r *reading) havingIn(block []byte, f *fragment, s set) (more bool, err err
 		last := -1
 		for len(list) > 0 {
 			d, n := binary.Uvarint(list)
-			if n <= 0 || d >= uint64(r.meta.Letters-last-1) {
+			if n <= 0 || d >= uint64(r.meta.Messages-last-1) {
 				return false, errDamaged
 			}
 			last += int(d) + 1

@@ -4,13 +4,13 @@ import "time"
 
 // Stats are what an index tells of itself.
 type Stats struct {
-	Letters int64         // that it knows
-	Behind  int64         // messages that it has not looked at yet, about
-	Bytes   int64         // on the disk
-	Lag     time.Duration // since all was known
-	Indexed uint64        // letters that were taken since Open
-	Worked  time.Duration // by who reads them, since Open
-	Enabled bool
+	Messages int64         // that it knows
+	Behind   int64         // messages that it has not looked at yet, about
+	Bytes    int64         // on the disk
+	Lag      time.Duration // since all was known
+	Indexed  uint64        // messages that were taken since Open
+	Worked   time.Duration // by who reads them, since Open
+	Enabled  bool
 }
 
 // Stats tells what there is.
@@ -28,7 +28,7 @@ func (x *Index) Stats() (s Stats) {
 	now := x.options.Broker.Now()
 	for _, k := range all {
 		k.Lock()
-		s.Letters += k.letters()
+		s.Messages += k.messages()
 		s.Behind += k.behind
 		if !k.complete.IsZero() {
 			s.Lag = max(s.Lag, now.Sub(k.complete))

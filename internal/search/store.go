@@ -275,11 +275,11 @@ func (s *store) load(state func(vhost uint32, r *record), sealed func(vhost uint
 		if err := json.Unmarshal(b, &x.meta); err != nil {
 			return err
 		}
-		if x.meta.Letters < 1 || x.meta.Letters > tailLetters || len(gone) != 8*len(newSet(x.meta.Letters)) {
+		if x.meta.Messages < 1 || x.meta.Messages > tailMessages || len(gone) != 8*len(newSet(x.meta.Messages)) {
 			return errDamaged
 		}
 		x.gone = decodeSet(gone)
-		x.left = x.meta.Letters - x.gone.len()
+		x.left = x.meta.Messages - x.gone.len()
 		sealed(of, x)
 		return nil
 	})

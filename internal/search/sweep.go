@@ -11,19 +11,19 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// A sweep compares the letters that are known of a place with those that are there, a window of IDs at a time: what has
-// gone is removed, what is held by now is taken, and so is what is read anew.
+// A sweep compares the messages that are known of a place with those that are there, a window of IDs at a
+// time: what has gone is removed, what is held by now is taken, and so is what is read anew.
 
-// window is IDs of a place, behind from and up to to, with the letters that are known of them, by ID.
+// window is IDs of a place, behind from and up to to, with the messages that are known of them, by ID.
 type window struct {
 	from, to uint64
-	known    []knownLetter
+	known    []knownMessage
 	again    []idRange
 	marks    map[uint8]uint64
-	held     bool // the place holds letters
+	held     bool // the place holds messages
 }
 
-type knownLetter struct {
+type knownMessage struct {
 	id   uint64
 	in   uint64 // number of the segment
 	i    int
@@ -101,10 +101,10 @@ func (k *known) window(place uint16, from *store) (*window, error) {
 		id := uint64(k.tail.numbers[numbersID][i])
 		if uint16(k.tail.numbers[numbersPlace][i]) == place && id > w.from && id <= w.to && !k.gone[i] {
 			held := uint8(k.tail.numbers[numbersFlags][i])&flagHeld != 0
-			w.known = append(w.known, knownLetter{id, k.tail.number, i, held})
+			w.known = append(w.known, knownMessage{id, k.tail.number, i, held})
 		}
 	}
-	slices.SortFunc(w.known, func(a, b knownLetter) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(b.in, a.in)) })
+	slices.SortFunc(w.known, func(a, b knownMessage) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(b.in, a.in)) })
 	return w, nil
 }
 
@@ -117,7 +117,7 @@ func (w *window) add(s *segment, place uint16, from *store) error {
 	places, ids, flags := columns[0], columns[1], columns[2]
 	r.all.each(func(i int) {
 		if id := uint64(ids.at(i)); places.at(i) == int64(place) && id > w.from && id <= w.to {
-			w.known = append(w.known, knownLetter{id, s.number, i, uint8(flags.at(i))&flagHeld != 0})
+			w.known = append(w.known, knownMessage{id, s.number, i, uint8(flags.at(i))&flagHeld != 0})
 		}
 	})
 	return nil
@@ -136,7 +136,7 @@ func (c *crawler) sweepWindow(k *known, place uint16, where vhost.Where, w *wind
 	at, after := 0, w.from // of w.known; the ID that was looked at last
 	for more := true; more; {
 		h := haul{}
-		var gone []knownLetter
+		var gone []knownMessage
 		err := c.look(c.ctx, k.name, func(v vhost.Reader) {
 			began := time.Now()
 			for more && time.Since(began) < c.portion() && len(h.octets) < portionBytes {
@@ -176,7 +176,7 @@ func (c *crawler) sweepWindow(k *known, place uint16, where vhost.Where, w *wind
 }
 
 // compare says whether a message that is there has to be taken; those that are known before it are gone.
-func (w *window) compare(x *vhost.Seen, at *int, gone *[]knownLetter) (take bool) {
+func (w *window) compare(x *vhost.Seen, at *int, gone *[]knownMessage) (take bool) {
 	for *at < len(w.known) && w.known[*at].id < x.ID {
 		*gone = append(*gone, w.known[*at])
 		*at++
@@ -241,7 +241,7 @@ func (k *known) tidy() (drop []uint64, gone map[uint64][]byte) {
 	defer k.Unlock()
 	small := 0
 	for _, s := range k.segments {
-		if s.left < smallLetters {
+		if s.left < smallMessages {
 			small++
 		}
 	}
@@ -251,7 +251,7 @@ func (k *known) tidy() (drop []uint64, gone map[uint64][]byte) {
 		case s.left == 0:
 			k.segments = slices.DeleteFunc(k.segments, func(x *segment) bool { return x == s })
 			drop = append(drop, s.number)
-		case s.left < smallLetters && (small > smallSegments || s.left*sparseShare < s.meta.Letters) && len(k.again) == 0:
+		case s.left < smallMessages && (small > smallSegments || s.left*sparseShare < s.meta.Messages) && len(k.again) == 0:
 			k.giveUp(s)
 		case s.changed && time.Since(k.storedGone) > goneEvery:
 			gone[s.number] = encodeSet(s.gone)
@@ -267,7 +267,8 @@ func (k *known) tidy() (drop []uint64, gone map[uint64][]byte) {
 	return drop, gone
 }
 
-// forgetOldest drops the segment whose newest letter is the oldest of all, and returns its size; 0 if there is none.
+// forgetOldest drops the segment whose newest message is the oldest of all, and returns its size; 0 if there
+// is none.
 func (c *crawler) forgetOldest() (int64, error) {
 	var of *known
 	var oldest *segment

@@ -10,8 +10,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/filter"
 )
 
-// A letter is what the crawler brings of one: copies.
-type letter struct {
+// A document is what the crawler brings of one message: copies.
+type document struct {
 	id        uint64
 	place     uint16 // number of it in the virtual host
 	transient bool   // gone when the virtual host opens again
@@ -20,7 +20,7 @@ type letter struct {
 	message   filter.Message
 }
 
-// What is to be known of a letter beside its columns.
+// What is to be known of a message beside its columns.
 const (
 	flagTransient uint8 = 1 << iota
 	flagHeld
@@ -54,25 +54,25 @@ const (
 // part is what the column is stored as.
 func (n number) part() string { return "#" + string('0'+rune(n)) }
 
-// A tail is the letters of a virtual host that are not sealed yet.
+// A tail is the messages of a virtual host that are not sealed yet.
 type tail struct {
 	number  uint64 // of the segment that it will be
-	most    int    // letters
+	most    int    // messages
 	n       int
 	numbers [numberColumns][]int64
 	texts   map[string]*textColumn
 	headers []string // of texts, without their prefix
 	others  bool     // there were other headers
 	words   [sections]*vocabulary
-	uses    [sections][]uint32 // numbers of words, letter after letter
-	ends    [sections][]uint32 // of each letter among them
+	uses    [sections][]uint32 // numbers of words, message after message
+	ends    [sections][]uint32 // of each message among them
 	cutter  cutter
 
 	exception, fingerprint filter.Grouping
 	prints                 map[string]string // fingerprints of exceptions
 }
 
-// textColumn is the values of letters that are text.
+// textColumn is the values of messages that are text.
 type textColumn struct {
 	codes  []uint16
 	known  map[string]uint16
@@ -120,8 +120,8 @@ func (t *tail) full() bool {
 	return t.n >= t.most || words > tailWords || octets > tailOctets
 }
 
-// add takes a letter; nothing of it is kept that is lent.
-func (t *tail) add(l *letter) {
+// add takes a message; nothing of it is kept that is lent.
+func (t *tail) add(l *document) {
 	m := &l.message
 	flags := uint8(0)
 	if l.transient {
@@ -153,7 +153,7 @@ func (t *tail) add(l *letter) {
 	t.n++
 }
 
-func (t *tail) addTexts(l *letter, p *amqp.Properties) {
+func (t *tail) addTexts(l *document, p *amqp.Properties) {
 	m := &l.message
 	var buf [256]byte
 	keys := buf[:0]
@@ -182,7 +182,8 @@ func (t *tail) addTexts(l *letter, p *amqp.Properties) {
 	}
 }
 
-// exceptions notes the exception that a letter tells of. The fingerprint of one that was met before is known.
+// exceptions notes the exception that a message tells of. The fingerprint of one that was met before is
+// known.
 func (t *tail) exceptions(m *filter.Message) {
 	value, ok := t.exception.Key(m)
 	if !ok {
@@ -217,7 +218,7 @@ func (t *tail) header(f *amqp.Field) {
 	}
 }
 
-// text notes a value of the newest letter. The first of two counts.
+// text notes a value of the newest message. The first of two counts.
 func (t *tail) text(name string, value []byte) {
 	c := t.column(name)
 	if len(c.codes) > t.n {
@@ -238,7 +239,7 @@ func (t *tail) code(name string, code uint16) {
 	}
 }
 
-// column finds a column, and fills in that letters before the newest had no value.
+// column finds a column, and fills in that messages before the newest had no value.
 func (t *tail) column(name string) *textColumn {
 	c := t.texts[name]
 	if c == nil {
@@ -254,7 +255,7 @@ func (t *tail) column(name string) *textColumn {
 // parts are what a segment is stored as, by name.
 type parts map[string][]byte
 
-// seal makes parts of the letters.
+// seal makes parts of the messages.
 func (t *tail) seal() parts {
 	p := parts{}
 	for i := range numberColumns {
@@ -273,15 +274,15 @@ func (t *tail) seal() parts {
 // The words of a section are stored in their order, in blocks, and a directory has the first word of each block.
 //
 //	directory = { length word }*
-//	block     = { length word length distances }*     distances of the letters that have the word, one by one
+//	block     = { length word length distances }*     distances of the messages that have the word, one by one
 func directoryPart(in section) string    { return "w" + string('0'+rune(in)) }
 func blockPart(in section, n int) string { return directoryPart(in) + "." + strconv.Itoa(n) }
 
 func (t *tail) sealWords(p parts, in section) {
 	v := t.words[in]
-	letters := t.inverted(in)
+	messages := t.inverted(in)
 	order := make([]uint32, len(v.begins))
-	starts := make([]uint32, len(v.begins)) // in letters
+	starts := make([]uint32, len(v.begins)) // in messages
 	at := uint32(0)
 	for n, count := range v.counts {
 		order[n], starts[n] = uint32(n), at
@@ -295,7 +296,7 @@ func (t *tail) sealWords(p parts, in section) {
 		w := v.word(n)
 		list = list[:0]
 		last := -1
-		for _, l := range letters[starts[n] : starts[n]+uint32(v.counts[n])] {
+		for _, l := range messages[starts[n] : starts[n]+uint32(v.counts[n])] {
 			list = binary.AppendUvarint(list, uint64(int(l)-last-1))
 			last = int(l)
 		}
@@ -316,23 +317,23 @@ func (t *tail) sealWords(p parts, in section) {
 	p[directoryPart(in)] = directory
 }
 
-// inverted are the letters that have each word, word after word.
+// inverted are the messages that have each word, word after word.
 func (t *tail) inverted(in section) []uint16 {
 	v, uses := t.words[in], t.uses[in]
 	next := make([]uint32, len(v.begins)+1)
 	for n, count := range v.counts {
 		next[n+1] = next[n] + uint32(count)
 	}
-	letters := make([]uint16, len(uses))
+	messages := make([]uint16, len(uses))
 	from := uint32(0)
-	for letter, end := range t.ends[in] {
+	for message, end := range t.ends[in] {
 		for _, n := range uses[from:end] {
-			letters[next[n]] = uint16(letter)
+			messages[next[n]] = uint16(message)
 			next[n]++
 		}
 		from = end
 	}
-	return letters
+	return messages
 }
 
 // encodeNumbers writes the least number, the octets of each difference from it, and these.

@@ -7,17 +7,17 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/filter"
 )
 
-// A tally counts letters in groups, each at its time.
+// A tally counts messages in groups, each at its time.
 type tally struct {
 	by    filter.Grouping
 	all   map[string]*counted
 	total int64
-	none  int64 // letters in no group, which have no such value
+	none  int64 // messages in no group, which have no such value
 	full  bool  // there are more groups than are counted
 }
 
-// counted is a group in the making. Its times are in as many stretches as are kept of it: when a letter comes that is
-// out of their reach, two become one.
+// counted is a group in the making. Its times are in as many stretches as are kept of it: when a message
+// comes that is out of their reach, two become one.
 type counted struct {
 	count       int64
 	first, last int64
@@ -28,7 +28,7 @@ type counted struct {
 
 func newTally(by filter.Grouping) *tally { return &tally{by: by, all: map[string]*counted{}} }
 
-// count counts a letter with what it has in common with others, if it has that.
+// count counts a message with what it has in common with others, if it has that.
 func (t *tally) count(value string, ok bool, at int64, r Ref) {
 	if !ok {
 		t.none++

@@ -18,10 +18,10 @@ const (
 	sections
 )
 
-// A cutter cuts the texts of one letter into words.
+// A cutter cuts the texts of one message into words.
 type cutter struct {
 	add  func(in section, word []byte)
-	left int  // octets of text that are still cut for this letter
+	left int  // octets of text that are still cut for this message
 	rest bool // some were not
 	long bool // a word may have been cut off
 	hint bool // there may be a number with an exponent
@@ -108,7 +108,7 @@ func (c *cutter) numbers(b []byte) {
 type vocabulary struct {
 	octets []byte
 	begins []uint32 // of each word in octets
-	counts []uint16 // how many letters have it
+	counts []uint16 // how many messages have it
 	newest []uint16 // the last of them
 	table  []uint32 // number of the word + 1
 }
@@ -180,12 +180,12 @@ func (v *vocabulary) grow() {
 	}
 }
 
-// note says that a letter has a word, and reports whether that is new.
-func (v *vocabulary) note(n uint32, letter uint16) bool {
-	if v.counts[n] > 0 && v.newest[n] == letter {
+// note says that a message has a word, and reports whether that is new.
+func (v *vocabulary) note(n uint32, message uint16) bool {
+	if v.counts[n] > 0 && v.newest[n] == message {
 		return false
 	}
 	v.counts[n]++
-	v.newest[n] = letter
+	v.newest[n] = message
 	return true
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// A world is a broker with letters, and an index whose crawler goes when it is told.
+// A world is a broker with dead letters, and an index whose crawler goes when it is told.
 type world struct {
 	t     testing.TB
 	fs    *vfs.Mem
@@ -142,8 +142,8 @@ func (w *world) advance(d time.Duration) {
 	}
 }
 
-// letters publishes letters as failing consumers leave them.
-func (w *world) letters(r *rand.Rand, n int) {
+// publishDeadLetters publishes dead letters as failing consumers leave them.
+func (w *world) publishDeadLetters(r *rand.Rand, n int) {
 	w.t.Helper()
 	for i := range n {
 		exception := []string{"java.net.SocketTimeoutException: Read timed out", "com.acme.OrderException: order 17 not found", "boom"}[r.IntN(3)]
@@ -177,7 +177,7 @@ func (w *world) filter(text string) *filter.Filter {
 	return f
 }
 
-// all are the letters that a question finds, portion by portion.
+// all are the dead letters that a question finds, portion by portion.
 func (w *world) all(q Query) (refs []string, a Answer) {
 	w.t.Helper()
 	for range 1000 {
@@ -201,7 +201,7 @@ func (w *world) all(q Query) (refs []string, a Answer) {
 func (w *world) scanned(q Query) (refs []string) {
 	w.t.Helper()
 	q.Limit = LimitMax
-	if _, err := w.x.scanLetters(context.Background(), &q, func(x *vhost.Seen, m *filter.Message) {
+	if _, err := w.x.scanMessages(context.Background(), &q, func(x *vhost.Seen, m *filter.Message) {
 		refs = append(refs, fmt.Sprintf("%s/%d@%d", x.Queue, x.ID, m.At))
 	}); err != nil {
 		w.t.Fatal(err)
@@ -233,6 +233,6 @@ func (w *world) same(filter string, order Order) {
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		w.t.Errorf("%q: the index finds %d letters, a scan %d\n%v\n%v", filter, len(got), len(want), got, want)
+		w.t.Errorf("%q: the index finds %d dead letters, a scan %d\n%v\n%v", filter, len(got), len(want), got, want)
 	}
 }

@@ -178,7 +178,7 @@ func (r *Rules) explain(x *setting, s *Subject) Setting {
 	}
 	switch {
 	case others == nil:
-	case winner < 0 && r.options.DLXByArgumentOnly && aboutLetters(x.name):
+	case winner < 0 && r.options.DLXByArgumentOnly && aboutDeadLetters(x.name):
 		t.Why = "the option dlx-by-argument-only is on; " + strings.Join(others, ", ")
 	case winner < 0:
 		t.Why += "; " + strings.Join(others, ", ")
@@ -220,7 +220,7 @@ func (r *Rules) Ignored(s *Subject) []Ignored {
 		}
 		for _, key := range r.options.Inert(p.Table()) {
 			why := "no effect on queues"
-			if aboutLetters(key) {
+			if aboutDeadLetters(key) {
 				why = "the option dlx-by-argument-only is on"
 			}
 			all = append(all, Ignored{key, source, p.Named(), why})

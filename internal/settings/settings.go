@@ -95,7 +95,7 @@ type Settings struct {
 // DLX returns the dead-letter exchange; ok is false if there is none. The default exchange is "".
 func (s *Settings) DLX() (name string, ok bool) { return s.DeadLetterExchange, s.HasDLX }
 
-// DLRK returns the dead-letter routing key; ok is false if letters keep their own.
+// DLRK returns the dead-letter routing key; ok is false if dead letters keep their own.
 func (s *Settings) DLRK() (key string, ok bool) { return s.DeadLetterRoutingKey, s.HasDLRK }
 
 // Limited reports whether there is a limit of length.

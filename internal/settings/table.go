@@ -269,8 +269,9 @@ func ArgumentsOf(kind string) (names []string) {
 	return names
 }
 
-// aboutLetters reports whether a setting is one of those that the option dlx-by-argument-only takes from policies.
-func aboutLetters(name string) bool {
+// aboutDeadLetters reports whether a setting is one of those that the option dlx-by-argument-only takes from
+// policies.
+func aboutDeadLetters(name string) bool {
 	return strings.HasPrefix(name, "dead-letter-") && name != markName
 }
 
@@ -388,7 +389,7 @@ func Effective(arguments, user, operator amqp.Table, quorum bool, o *Options) Se
 		if x.by&byArgument != 0 {
 			a, _ = arguments.Get(x.argument)
 		}
-		if !o.DLXByArgumentOnly || !aboutLetters(x.name) {
+		if !o.DLXByArgumentOnly || !aboutDeadLetters(x.name) {
 			p, _ = user.Get(x.name)
 			q, _ = operator.Get(x.name)
 		}
@@ -429,7 +430,7 @@ func MergePolicies(user, operator amqp.Table) amqp.Table {
 func (o *Options) Inert(definition amqp.Table) (names []string) {
 	for _, f := range definition {
 		x := settingOfKey[f.Name]
-		if x != nil && (x.inert || x.exchanges) || o.DLXByArgumentOnly && aboutLetters(f.Name) {
+		if x != nil && (x.inert || x.exchanges) || o.DLXByArgumentOnly && aboutDeadLetters(f.Name) {
 			names = append(names, f.Name)
 		}
 	}

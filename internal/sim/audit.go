@@ -23,25 +23,25 @@ type step struct {
 	refused  *amqp.Error
 	expected expectation
 
-	portions   int           // of the machine's, so far
-	batch      storage.Index // of the last
-	facts      []fact.Fact
-	effects    []vhost.Effect
-	deliveries []int // of effects, those that hand something over
-	stored     []byte
-	remembered []byte
-	letters    []*ledger.Entry // that no copy has died for yet
-	arrivals   []*ledger.Entry // no letters, that nobody has published now, and that no scheduled one has fired for yet
-	moved      bool            // dead letters have arrived
-	structural bool            // queues, exchanges or bindings have changed
-	durable    bool            // one of these durably, before the answer
-	settling   []settling
-	over       []*ledger.Entry            // came back more often than their queue allows
-	back       map[*ledger.Entry]bool     // came back
-	sent       []sent                     // by a job, or by hand
-	late       map[vhost.ChannelID]late   // what is overdue
-	guilty     map[*clients.Consumer]bool // that hold it
-	views      map[string]*vhost.QueueView
+	portions    int           // of the machine's, so far
+	batch       storage.Index // of the last
+	facts       []fact.Fact
+	effects     []vhost.Effect
+	deliveries  []int // of effects, those that hand something over
+	stored      []byte
+	remembered  []byte
+	deadLetters []*ledger.Entry // that no copy has died for yet
+	arrivals    []*ledger.Entry // no dead letters, that nobody has published now, and that no scheduled one has fired for yet
+	moved       bool            // dead letters have arrived
+	structural  bool            // queues, exchanges or bindings have changed
+	durable     bool            // one of these durably, before the answer
+	settling    []settling
+	over        []*ledger.Entry            // came back more often than their queue allows
+	back        map[*ledger.Entry]bool     // came back
+	sent        []sent                     // by a job, or by hand
+	late        map[vhost.ChannelID]late   // what is overdue
+	guilty      map[*clients.Consumer]bool // that hold it
+	views       map[string]*vhost.QueueView
 }
 
 // view shows a queue as it is after the command; nil if it is gone by then.
@@ -213,7 +213,7 @@ func (w *world) fact(st *step, f *fact.Fact) {
 	}
 }
 
-// checkNumber makes sure that no held letter takes a new queue for one that has it.
+// checkNumber makes sure that no held dead letter takes a new queue for one that has it.
 func (w *world) checkNumber(f *fact.Fact) {
 	for q := range w.live.All() {
 		if q.Counts[queue.Held] == 0 {
@@ -271,8 +271,8 @@ func (w *world) enqueued(st *step, f *fact.Fact) {
 		}
 		w.contents[ref] = c
 	}
-	letter := f.Entry.Flags&queue.Letter != 0
-	if letter {
+	hasHistory := f.Entry.Flags&queue.HasHistory != 0
+	if hasHistory {
 		w.remember(st, f.History)
 	}
 	// A transient copy of what was in the log before is the end of a copy there, which must be safe.
@@ -308,16 +308,16 @@ func (w *world) enqueued(st *step, f *fact.Fact) {
 	default:
 		w.checkDeadline(st, e, m)
 		w.checkLane(e, m)
-		if !publishes && !e.Letter {
+		if !publishes && !e.HasHistory {
 			st.arrivals = append(st.arrivals, e)
 		}
 	}
-	if f.Durable && !e.Letter && publishes {
+	if f.Durable && !e.HasHistory && publishes {
 		m.DurableAt = st.batch
 	}
-	if e.Letter {
-		w.note("letter of message %d in %q, number %d: %v", e.Message, q.Name, e.Seq, e.Deaths)
-		st.letters, st.moved = append(st.letters, e), true
+	if e.HasHistory {
+		w.note("dead letter of message %d in %q, number %d: %v", e.Message, q.Name, e.Seq, e.Deaths)
+		st.deadLetters, st.moved = append(st.deadLetters, e), true
 	}
 }
 
@@ -374,7 +374,7 @@ func (w *world) ended(st *step, e *ledger.Entry, cause fact.Cause) {
 		if e.Line == w.live.Shelf && st.ticks() {
 			w.sendsBack(st, e)
 		} else if e.Line == w.live.Shelf && st.command.Kind != vhost.Discard {
-			w.violate(Shelf, "letter %d of message %d was discarded, and nobody asked for that", e.Seq+1, e.Message)
+			w.violate(Shelf, "dead letter %d of message %d was discarded, and nobody asked for that", e.Seq+1, e.Message)
 		}
 	case fact.GoneShelf:
 		w.checkEvicted(st, e)

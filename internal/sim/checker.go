@@ -26,7 +26,7 @@ const (
 	Drains Checker = "drains"
 	// Moves: a dead letter has left its source exactly when each target has it, or its loss is counted.
 	Moves Checker = "moves"
-	// Deaths: a letter's history is that of its copy before, and one death more.
+	// Deaths: a dead letter's history is that of its copy before, and one death more.
 	Deaths Checker = "deaths"
 	// Order: the oldest ready message of the highest priority is the next, requeued ones where they were.
 	Order Checker = "order"
@@ -44,7 +44,8 @@ const (
 	Refusals Checker = "refusals"
 	// Limits: no queue that drops its head holds more than its length.
 	Limits Checker = "limits"
-	// Held: a letter is held while a target lacks it, comes to none twice, survives, and leaves when nothing blocks it.
+	// Held: a dead letter is held while a target lacks it, comes to none twice, survives, and leaves when
+	// nothing blocks it.
 	Held Checker = "held"
 	// LostStore: what found no place is there, as what it is, within the bounds; the oldest goes; it is sent on once.
 	Shelf Checker = "shelf"
@@ -53,8 +54,8 @@ const (
 	// Schedule: what waits in a delayed exchange, or for its time of delivery, comes then, no sooner and no later,
 	// once, to whatever is there by then; or it is cancelled, and that is told truly.
 	Schedule Checker = "schedule"
-	// Redrive: a job moves the letters that it is about, each once, to where they are sent, at its rate, and stops when
-	// it was told to, over restarts too.
+	// Redrive: a job moves the dead letters that it is about, each once, to where they are sent, at its rate,
+	// and stops when it was told to, over restarts too.
 	Redrive Checker = "redrive"
 	// Counts: returns, and failed ones, as an obvious ledger counts them; the limit ends it.
 	Counts Checker = "counts"

@@ -51,15 +51,15 @@ func (w *world) keepReserve() bool {
 	return errors.Is(err, journal.ErrNoSpace) || w.survive(err) || w.journal == j && !errors.Is(err, journal.ErrFailed)
 }
 
-// updateSpace tells the machine whether letters may move, and reports whether anything may be decided. In some lives
-// letters may not move for a while although there is space.
+// updateSpace tells the machine whether dead letters may move, and reports whether anything may be decided.
+// In some lives dead letters may not move for a while although there is space.
 func (w *world) updateSpace() bool {
 	if w.violation != nil || w.vhost == nil || w.torn {
 		return false
 	}
 	use := w.spaceFor()
 	if n := w.journal.Stats().Spares; use == journal.Moving && n < 2 && w.full {
-		w.violate(Drains, "letters may move on a full disk, and there are %d segments for what drains it", n)
+		w.violate(Drains, "dead letters may move on a full disk, and there are %d segments for what drains it", n)
 	}
 	switch {
 	case w.forced && (w.Chance(30) || w.o.Fault != FaultNone):

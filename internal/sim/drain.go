@@ -81,7 +81,7 @@ func (w *world) underWay() (n int) {
 	return n
 }
 
-// undrained reports whether queues, or letters of the shelf, are left.
+// undrained reports whether queues, or lost letters, are left.
 func (w *world) undrained() bool {
 	return w.live.Queues()+w.live.Scheduled()+len(w.live.Shelf.Copies)+len(w.pending) > 0
 }

@@ -16,10 +16,10 @@ type expectation struct {
 	keepers []string                 // delayed exchanges that keep it
 	invalid bool                     // it must be refused: its delay is none
 	refused bool                     // a queue keeps it out
-	unsure  bool                     // a letter of the one it keeps out may change what the others do
+	unsure  bool                     // a dead letter of the one it keeps out may change what the others do
 	ready   uint64                   // in the queue that is declared, purged or deleted
 	known   bool                     // that queue is there
-	shelf   map[uint64]*ledger.Entry // letters that a command names
+	shelf   map[uint64]*ledger.Entry // dead letters that a command names
 	waiting []*ledger.Entry          // messages that it names, nil: nothing waits there
 	gone    []string                 // what became of these
 	named   *ledger.Entry            // the message that is sent anew
@@ -126,7 +126,7 @@ func (w *world) checkPublished(st *step, facts []fact.Fact) {
 	var kept []string
 	for i := range facts {
 		f := &facts[i]
-		if f.Kind != fact.Enqueued || f.Entry.Flags&queue.Letter != 0 || w.contents[f.Entry.Ref(logID)].message != w.Published {
+		if f.Kind != fact.Enqueued || f.Entry.Flags&queue.HasHistory != 0 || w.contents[f.Entry.Ref(logID)].message != w.Published {
 			continue
 		}
 		if q := w.live.Line(f.Queue); q != nil && q.Kept != nil {

@@ -93,12 +93,12 @@ func (w *world) fired(st *step, e *ledger.Entry) {
 // takeOff finds what a message has become that fired: it came before the fact that tells so.
 func (w *world) takeOff(st *step, e *ledger.Entry) *flight {
 	f := &flight{from: e}
-	to := e.Way // a letter is on its way from the exchange that it died to
-	if !e.Letter {
+	to := e.Way // a dead letter is on its way from the exchange that it died to
+	if !e.HasHistory {
 		to.Exchange = e.Line.Name
 	}
-	rest := st.letters[:0]
-	for _, l := range st.letters {
+	rest := st.deadLetters[:0]
+	for _, l := range st.deadLetters {
 		switch {
 		case l.Message != e.Message || !w.live.Passes(l.Deaths, e.Deaths):
 			rest = append(rest, l)
@@ -115,7 +115,7 @@ func (w *world) takeOff(st *step, e *ledger.Entry) *flight {
 			w.went(l, to)
 		}
 	}
-	st.letters = rest
+	st.deadLetters = rest
 	for _, l := range st.arrivals {
 		if l.Message != e.Message {
 			w.violate(Schedule, "message %d arrived in %q when message %d fired", l.Message, l.Line.Name, e.Message)
@@ -139,7 +139,7 @@ func (w *world) landed(st *step, f *flight, q *ledger.Line) slot {
 			came++
 		}
 	}
-	circles := e.Letter && ledger.Cycles(e.Deaths, q.Name)
+	circles := e.HasHistory && ledger.Cycles(e.Deaths, q.Name)
 	switch {
 	case came > 1:
 		w.violate(Schedule, "message %d fired in %q and came %d times to %q", e.Message, e.Line.Name, came, q.Name)
@@ -150,7 +150,7 @@ func (w *world) landed(st *step, f *flight, q *ledger.Line) slot {
 	case came == 1:
 		f.arrived = true
 	case view == nil:
-	case !full(view, q, e.Bytes, e.Letter):
+	case !full(view, q, e.Bytes, e.HasHistory):
 		w.violate(Schedule, "message %d fired in %q and did not come to %q", e.Message, e.Line.Name, q.Name)
 	default:
 		if _, passesOn := view.Settings.DLX(); view.Settings.Overflow == vhost.RejectPublishDLX && passesOn {
@@ -192,7 +192,7 @@ func (w *world) foretellKept(d *departure, p *passage, holds bool) {
 	e, full := d.from, false
 	for _, name := range d.keepers {
 		q := w.live.ScheduleOf(name)
-		came := q != nil && slices.ContainsFunc(d.letters, func(l *ledger.Entry) bool { return l.Line == q })
+		came := q != nil && slices.ContainsFunc(d.deadLetters, func(l *ledger.Entry) bool { return l.Line == q })
 		x := w.vhost.Topology().Exchange(name)
 		switch {
 		case q != nil && slices.Contains(e.Took, q.ID):

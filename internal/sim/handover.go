@@ -17,8 +17,8 @@ func (w *world) checkDeadline(st *step, e *ledger.Entry, m *clients.Message) {
 	if view == nil {
 		return // it is gone by now
 	}
-	ttl, own := view.Settings.TTL, !e.Letter || e.Resent.Restored
-	if hops := w.live.Number("hops-max"); e.Letter && (!w.live.Truth("ttl-in-dlq") || hops > 0 && ledger.Total(e.Deaths) >= hops) {
+	ttl, own := view.Settings.TTL, !e.HasHistory || e.Resent.Restored
+	if hops := w.live.Number("hops-max"); e.HasHistory && (!w.live.Truth("ttl-in-dlq") || hops > 0 && ledger.Total(e.Deaths) >= hops) {
 		ttl, own = -1, false
 	}
 	if own && m.TTL >= 0 && (ttl < 0 || m.TTL < ttl) && st.command.Kind != vhost.Republish {

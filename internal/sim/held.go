@@ -10,7 +10,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// withheld checks that a letter is held for those that lack it, and notes who has it by what was seen to arrive.
+// withheld checks that a dead letter is held for those that lack it, and notes who has it by what was seen to
+// arrive.
 func (w *world) withheld(st *step, e *ledger.Entry, f *fact.Fact) {
 	w.remember(st, f.History)
 	deaths := w.contents[f.History].deaths
@@ -67,7 +68,8 @@ func (w *world) holds(e *ledger.Entry, f *fact.Fact, deaths []ledger.Death) {
 	e.Hold(f, deaths)
 }
 
-// onItsWay checks a portion of a letter for very many queues: what it has come to is noted, and nothing else new.
+// onItsWay checks a portion of a dead letter for very many queues: what it has come to is noted, and nothing
+// else new.
 func (w *world) onItsWay(st *step, d *departure) {
 	e := d.from
 	for _, id := range e.Took {
@@ -75,13 +77,13 @@ func (w *world) onItsWay(st *step, d *departure) {
 			w.violate(Held, "message %d is held in %q, and that queue %d has it is forgotten", e.Message, e.Line.Name, id)
 		}
 	}
-	for _, l := range d.letters {
+	for _, l := range d.deadLetters {
 		if slices.Contains(e.Took, l.Line.ID) || !slices.Contains(d.noted, l.Line.ID) && l.Line.Kept == nil && l.Line != w.live.Shelf {
 			w.violate(Held, "message %d came from %q to %q, queues %v had it, and %v are noted", e.Message, e.Line.Name, l.Line.Name, e.Took, d.noted)
 		}
 	}
 	for _, id := range d.noted {
-		came := slices.ContainsFunc(d.letters, func(l *ledger.Entry) bool { return l.Line.ID == id })
+		came := slices.ContainsFunc(d.deadLetters, func(l *ledger.Entry) bool { return l.Line.ID == id })
 		if came || slices.Contains(e.Took, id) {
 			continue
 		}
@@ -101,38 +103,39 @@ func (w *world) stays(st *step, e *ledger.Entry) {
 	d := w.depart(st, e, w.live.Died(e.Deaths, e.Line.Name, "expired"))
 	p := w.checkPassage(st, d, 0)
 	switch {
-	case len(d.letters)+d.astray > 0:
-		w.violate(Kept, "message %d stays in %q, and letters of it have left", e.Message, e.Line.Name)
+	case len(d.deadLetters)+d.astray > 0:
+		w.violate(Kept, "message %d stays in %q, and dead letters of it have left", e.Message, e.Line.Name)
 	case p != nil && !p.kept:
 		w.violate(Kept, "message %d stays in %q, and there is no cycle: %+v", e.Message, e.Line.Name, p)
 	}
 	e.Keep()
 }
 
-// retriesMax is how long a held letter that nothing blocks may stay, ms. Topology, policies and space call for it at
-// once, but where there are very many, or were in the last manyFor ms: then for perLetter ms more for each, since a
-// sweep that has to read every one of them is followed by a pause as long.
+// retriesMax is how long a held dead letter that nothing blocks may stay, ms. Topology, policies and space
+// call for it at once, but where there are very many, or were in the last manyFor ms: then for perMessage ms
+// more for each, since a sweep that has to read every one of them is followed by a pause as long.
 const (
 	retriesMax = 1000
-	perLetter  = 5
+	perMessage = 5
 	manyFor    = 60_000
 )
 
-// heldLately counts the letters that were held: since an instant, and in the time before.
+// heldLately counts the dead letters that were held: since an instant, and in the time before.
 type heldLately struct {
 	since       deadline.Instant
 	now, before int
 }
 
-// checkRetried makes sure, after time has passed, that held letters leave when nothing keeps them any more.
+// checkRetried makes sure, after time has passed, that held dead letters leave when nothing keeps them any
+// more.
 func (w *world) checkRetried(now deadline.Instant) {
 	h := &w.lately
 	if now > h.since+manyFor {
 		h.before, h.now, h.since = h.now, 0, now
 	}
-	patience := deadline.Instant(retriesMax + perLetter*(h.before+h.now))
+	patience := deadline.Instant(retriesMax + perMessage*(h.before+h.now))
 	if w.o.Portions > 0 {
-		patience *= 10 // each portion of a sweep reads a letter anew
+		patience *= 10 // each portion of a sweep reads a dead letter anew
 	}
 	for _, q := range w.live.Lines {
 		if q.Counts[queue.Held] == 0 {
@@ -150,7 +153,8 @@ func (w *world) checkRetried(now deadline.Instant) {
 	}
 }
 
-// checkBlocked looks at one held letter, target by target: none may have space for it longer than patience, ms.
+// checkBlocked looks at one held dead letter, target by target: none may have space for it longer than
+// patience, ms.
 func (w *world) checkBlocked(e *ledger.Entry, from *vhost.QueueView, now, patience deadline.Instant) {
 	to := e.Way
 	if k, has := from.Settings.DLRK(); has {

@@ -203,7 +203,7 @@ func (w *world) describeFact(b *strings.Builder, f *fact.Fact) {
 			d.History = bytes.Clone(w.Record(d.HistoryRef))
 		}
 		view, err := d.View()
-		fmt.Fprintf(b, " expires=%d letter=%t body=%d:%08x to %q %q deaths=%v %v", f.Entry.ExpireAt, f.Entry.Flags&queue.Letter != 0, len(view.Body),
+		fmt.Fprintf(b, " expires=%d letter=%t body=%d:%08x to %q %q deaths=%v %v", f.Entry.ExpireAt, f.Entry.Flags&queue.HasHistory != 0, len(view.Body),
 			crc32.ChecksumIEEE(view.Body), view.Exchange, view.RoutingKey, deathsOf(view.Properties), err)
 	}
 	b.WriteByte('\n')

@@ -10,15 +10,15 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// departure is a copy that died, or a held letter that was tried again, and what is seen of it.
+// departure is a copy that died, or a held dead letter that was tried again, and what is seen of it.
 type departure struct {
-	from    *ledger.Entry
-	again   bool            // it was held before
-	waited  bool            // for targets that lack it, and not only for the next portion
-	deaths  []ledger.Death  // with its newest
-	letters []*ledger.Entry // that it has become
-	astray  int             // letters that it has become by way of queues that kept it out
-	noted   []fact.QueueID  // targets that have it, as the fact says that it is held
+	from        *ledger.Entry
+	again       bool            // it was held before
+	waited      bool            // for targets that lack it, and not only for the next portion
+	deaths      []ledger.Death  // with its newest
+	deadLetters []*ledger.Entry // that it has become
+	astray      int             // dead letters that it has become by way of queues that kept it out
+	noted       []fact.QueueID  // targets that have it, as the fact says that it is held
 
 	set     *vhost.Settings // of the queue that it leaves; nil: where it goes is not known
 	way     ledger.Way
@@ -30,46 +30,46 @@ type departure struct {
 // reason is why it died.
 func (d *departure) reason() string { return d.deaths[0].Reason }
 
-// depart finds the letters of a copy that leaves: they come before the fact that tells so. deaths is what it has died
-// of by then, if that is known.
+// depart finds the dead letters of a copy that leaves: they come before the fact that tells so. deaths is
+// what it has died of by then, if that is known.
 func (w *world) depart(st *step, e *ledger.Entry, deaths []ledger.Death) *departure {
 	d := &departure{from: e, again: e.State == queue.Held, deaths: deaths}
 	if d.again {
 		d.deaths, d.waited = e.Deaths, e.Lost != fact.Moved
 	}
 	var rest []*ledger.Entry
-	for _, l := range st.letters {
+	for _, l := range st.deadLetters {
 		switch direct, mine := w.became(d, l); {
 		case direct:
-			d.letters = append(d.letters, l)
+			d.deadLetters = append(d.deadLetters, l)
 		case mine:
 			d.astray++
 		default:
 			rest = append(rest, l)
 		}
 	}
-	st.letters = rest
-	if d.deaths == nil { // no letter tells
+	st.deadLetters = rest
+	if d.deaths == nil { // no dead letter tells
 		d.deaths = w.live.Died(e.Deaths, e.Line.Name, w.guess(st, e))
 	}
 	w.foreknow(st, d)
-	for _, l := range d.letters {
+	for _, l := range d.deadLetters {
 		w.went(l, d.way)
 	}
-	w.note("message %d, %v in %q, died of %v: %d letters, %d astray, to %+v", e.Message, e.Deaths, e.Line.Name, d.deaths, len(d.letters), d.astray, d.way)
+	w.note("message %d, %v in %q, died of %v: %d dead letters, %d astray, to %+v", e.Message, e.Deaths, e.Line.Name, d.deaths, len(d.deadLetters), d.astray, d.way)
 	if !d.again {
 		w.checkReason(st, d)
 	}
 	return d
 }
 
-// went notes by which way a letter came.
+// went notes by which way a dead letter came.
 func (w *world) went(l *ledger.Entry, to ledger.Way) {
 	to.Target = l.Way.Target
 	l.Way, w.ways[l.History] = to, to
 }
 
-// became reports whether l is a letter that the copy has become, and whether directly.
+// became reports whether l is a dead letter that the copy has become, and whether directly.
 func (w *world) became(d *departure, l *ledger.Entry) (direct, mine bool) {
 	// something has become of it since
 	if l.Message != d.from.Message || l.State != queue.Ready && l.Line.Kept == nil || l.Cause != 0 {
@@ -112,7 +112,7 @@ func (w *world) guess(st *step, e *ledger.Entry) string {
 	return "maxlen"
 }
 
-// foreknow computes anew where a letter goes. What has changed on the way is not known.
+// foreknow computes anew where a dead letter goes. What has changed on the way is not known.
 func (w *world) foreknow(st *step, d *departure) {
 	view := w.view(st, d.from.Line)
 	settings := st.command.Kind == vhost.SetPolicy || st.command.Kind == vhost.ClearPolicy || st.command.Kind == vhost.SetOptions
@@ -178,12 +178,12 @@ func (w *world) route(to ledger.Way, e *ledger.Entry) (ids []fact.QueueID, keepe
 	return route.Queues, keepers, true
 }
 
-// moved checks that a copy which is gone for its letters has arrived wherever these were routed, with one death more;
-// cause tells why it is nowhere, if it is not Moved.
+// moved checks that a copy which is gone for its dead letters has arrived wherever these were routed, with
+// one death more; cause tells why it is nowhere, if it is not Moved.
 func (w *world) moved(st *step, e *ledger.Entry, cause fact.Cause) {
 	d := w.depart(st, e, nil)
-	if cause == fact.Moved && len(d.letters)+d.astray+len(e.Took) == 0 {
-		for _, l := range st.letters {
+	if cause == fact.Moved && len(d.deadLetters)+d.astray+len(e.Took) == 0 {
+		for _, l := range st.deadLetters {
 			if l.Message == e.Message {
 				w.violate(Deaths, "message %d came from %q with %v and has %v in %q", e.Message, e.Line.Name, e.Deaths, l.Deaths, l.Line.Name)
 				return
@@ -198,7 +198,7 @@ func (w *world) moved(st *step, e *ledger.Entry, cause fact.Cause) {
 	w.checkPassage(st, d, cause)
 }
 
-// checkGone makes sure that what dies without a letter has no dead-letter exchange.
+// checkGone makes sure that what dies without a dead letter has no dead-letter exchange.
 func (w *world) checkGone(st *step, e *ledger.Entry, cause fact.Cause) {
 	reason := map[fact.Cause]string{
 		fact.GoneRejected: "reject", fact.GoneExpired: "expired", fact.GoneMaxLen: "maxlen", fact.GoneLimit: ledger.LimitReason,
@@ -262,9 +262,9 @@ func (w *world) checkExpired(st *step, e *ledger.Entry) {
 }
 
 // full reports whether a queue has no space for one more.
-func full(v *vhost.QueueView, q *ledger.Line, bytes int64, letter bool) bool {
+func full(v *vhost.QueueView, q *ledger.Line, bytes int64, deadLetter bool) bool {
 	set := &v.Settings
-	if dropsHead(set.Overflow) || q.Quorum && letter {
+	if dropsHead(set.Overflow) || q.Quorum && deadLetter {
 		return false
 	}
 	n, have := q.Queued(true)
@@ -273,7 +273,8 @@ func full(v *vhost.QueueView, q *ledger.Line, bytes int64, letter bool) bool {
 
 func dropsHead(o vhost.Overflow) bool { return o == vhost.DropHead || o == vhost.DropLowest }
 
-// checkStrays finds letters whose source has not ended: only a publish that was refused by a queue makes some.
+// checkStrays finds dead letters whose source has not ended: only a publish that was refused by a queue makes
+// some.
 func (w *world) checkStrays(st *step) {
 	if w.continues(st) {
 		return
@@ -284,14 +285,14 @@ func (w *world) checkStrays(st *step) {
 	if st.command.Kind == vhost.Resend && st.command.Edit.Keep {
 		return
 	}
-	for _, l := range st.letters {
+	for _, l := range st.deadLetters {
 		m := w.Messages[l.Message]
 		if w.violation == nil && (!st.publishes() || m.Step < w.step && st.command.Kind == vhost.Publish || len(l.Deaths) == 0 || l.Deaths[len(l.Deaths)-1].Reason != "maxlen") {
 			checker := Moves
 			if st.command.Kind == vhost.Republish {
 				checker = Shelf
 			}
-			w.violate(checker, "a letter of message %d arrived in %q, and no copy has ended for it", l.Message, l.Line.Name)
+			w.violate(checker, "a dead letter of message %d arrived in %q, and no copy has ended for it", l.Message, l.Line.Name)
 		}
 	}
 }

@@ -11,45 +11,45 @@ import (
 // passage is what must become of a departure.
 type passage struct {
 	took    []fact.QueueID // targets that have it, if its queue holds it for the others
-	shelf   []slot         // letters that go on the shelf, if there is one
+	shelf   []slot         // dead letters that go on the shelf, if there is one
 	held    fact.Cause     // why it is held, 0 if it is not
 	kept    bool
 	arrived bool // somewhere
 	door    bool // or it was refused by a queue that passes it on
 }
 
-// slot is where on the shelf a letter belongs.
+// slot is where on the shelf a dead letter belongs.
 type slot struct {
 	cause  fact.Cause
 	target string
 }
 
-// checkPassage makes sure that a letter is with each target exactly once, held for it, or on the shelf for it.
-// The outcome is Moved, the cause of a loss, or 0 if the copy is still in its queue.
+// checkPassage makes sure that a dead letter is with each target exactly once, held for it, or on the shelf
+// for it. The outcome is Moved, the cause of a loss, or 0 if the copy is still in its queue.
 func (w *world) checkPassage(st *step, d *departure, outcome fact.Cause) *passage {
 	e := d.from
-	for i, l := range d.letters {
+	for i, l := range d.deadLetters {
 		switch {
 		case l.Line == w.live.Shelf:
 		case slices.Contains(e.Took, l.Line.ID):
 			w.violate(Held, "message %d, held in %q, came to %q a second time", e.Message, e.Line.Name, l.Line.Name)
-		case slices.ContainsFunc(d.letters[:i], func(o *ledger.Entry) bool { return o.Line == l.Line }):
+		case slices.ContainsFunc(d.deadLetters[:i], func(o *ledger.Entry) bool { return o.Line == l.Line }):
 			w.violate(Moves, "message %d came twice from %q into %q", e.Message, e.Line.Name, l.Line.Name)
 		case d.set != nil && !slices.Contains(d.targets, l.Line) && (l.Line.Kept == nil || !slices.Contains(d.keepers, l.Line.Name)):
 			w.violate(Moves, "message %d came from %q into %q, which is no target: %+v", e.Message, e.Line.Name, l.Line.Name, d.way)
 		}
 	}
 	lost := func(l *ledger.Entry) bool { return l.Lost == fact.LostHops }
-	if d.set == nil || outcome == fact.LostHops || slices.ContainsFunc(d.letters, lost) {
+	if d.set == nil || outcome == fact.LostHops || slices.ContainsFunc(d.deadLetters, lost) {
 		return nil
 	}
 	p := w.foretell(st, d, outcome)
-	if st.portions <= 1 { // else a target may have got space since it refused the letter
+	if st.portions <= 1 { // else a target may have got space since it refused the dead letter
 		w.checkShelved(d, p)
 	}
 	kept := w.live.Number("lost-letters-max-bytes") > 0 && len(p.shelf) > 0
 	gone := !p.kept && p.held == 0
-	// Of a letter on its way to very many, some targets had refused it before.
+	// Of a dead letter on its way to very many, some targets had refused it before.
 	p.arrived = p.arrived || d.again && !d.waited && outcome == fact.Moved && len(e.Took) > 0
 	switch {
 	case gone == (outcome == 0):
@@ -64,7 +64,7 @@ func (w *world) checkPassage(st *step, d *departure, outcome fact.Cause) *passag
 	return p
 }
 
-// foretell works out what must become of a letter, target by target.
+// foretell works out what must become of a dead letter, target by target.
 func (w *world) foretell(st *step, d *departure, outcome fact.Cause) *passage {
 	e := d.from
 	holds := d.waited || d.set.AtLeastOnce
@@ -84,7 +84,7 @@ func (w *world) foretell(st *step, d *departure, outcome fact.Cause) *passage {
 	w.foretellKept(d, p, holds)
 	var circling []*ledger.Line
 	for _, q := range d.targets {
-		came := slices.ContainsFunc(d.letters, func(l *ledger.Entry) bool { return l.Line == q })
+		came := slices.ContainsFunc(d.deadLetters, func(l *ledger.Entry) bool { return l.Line == q })
 		view := w.view(st, q)
 		switch {
 		case view == nil || slices.Contains(e.Took, q.ID):
@@ -120,7 +120,7 @@ func (w *world) foretell(st *step, d *departure, outcome fact.Cause) *passage {
 	return p
 }
 
-// lacks looks at a target that a letter did not come to: it must be full.
+// lacks looks at a target that a dead letter did not come to: it must be full.
 func (w *world) lacks(d *departure, p *passage, q *ledger.Line, view *vhost.QueueView) {
 	e := d.from
 	_, passesOn := view.Settings.DLX()
@@ -137,7 +137,7 @@ func (w *world) lacks(d *departure, p *passage, q *ledger.Line, view *vhost.Queu
 	}
 }
 
-// cycles reports whether the letter must not come to a queue again.
+// cycles reports whether the dead letter must not come to a queue again.
 func (d *departure) cycles(q *ledger.Line) bool {
 	return ledger.Cycles(d.deaths, q.Name)
 }

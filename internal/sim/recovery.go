@@ -184,7 +184,7 @@ func (w *world) compareCopy(e *ledger.Entry, c *copied) {
 	case e.Handed && !handed:
 		w.violate(Counts, "message %d in %q was with a consumer, says the log, and that is forgotten", e.Message, name)
 	case e.Line.ID == ledger.ShelfID && uint64(e.Origin) != c.fact.N:
-		w.violate(Shelf, "letter %d of message %d is one of %x, says the log, and one of %x after it", e.Seq+1, e.Message, e.Origin, c.fact.N)
+		w.violate(Shelf, "dead letter %d of message %d is one of %x, says the log, and one of %x after it", e.Seq+1, e.Message, e.Origin, c.fact.N)
 	case e.Line.ID != ledger.ShelfID && uint64(e.Acquired) != c.fact.N || uint64(e.Failed) != c.failed:
 		w.violate(Counts, "message %d in %q came back %d times, %d failed; expected %d, %d", e.Message, name, c.fact.N, c.failed, e.Acquired, e.Failed)
 	case e.Until != c.fact.At && e.Line.Kept != nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// sent is a letter that a job has moved, and what it has become.
+// sent is a message that a job has moved, and what it has become.
 type sent struct {
 	from *ledger.Entry
 	came []*ledger.Entry
@@ -28,35 +28,36 @@ func (r rights) Job(o *vhost.JobSpec) error {
 	return nil
 }
 
-// Letter implements vhost.Rights.
-func (r rights) Letter(o *vhost.JobSpec, x *vhost.Seen) (sees, may bool) {
+// Message implements vhost.Rights.
+func (r rights) Message(o *vhost.JobSpec, x *vhost.Seen) (sees, may bool) {
 	return clerkMay(o.User, x.ID)
 }
 
-// clerkMay tells which letters a user sees and may take.
+// clerkMay tells which messages a user sees and may take.
 func clerkMay(user string, id uint64) (sees, may bool) {
 	sees = user != clients.Clerk || id%5 != 0
 	return sees, sees && (user != clients.Clerk || id%3 != 0)
 }
 
-// becameBack takes the letters that a copy has become which nothing has died of: all its history is theirs.
+// becameBack takes the dead letters that a copy has become which nothing has died of: all its history is
+// theirs.
 func (w *world) becameBack(st *step, e *ledger.Entry) (came []*ledger.Entry) {
 	var rest []*ledger.Entry
-	for _, l := range st.letters {
+	for _, l := range st.deadLetters {
 		if l.Message != e.Message || !slices.Equal(l.Deaths, e.Deaths) && len(l.Deaths) > 0 || l.History == e.History {
 			rest = append(rest, l)
 			continue
 		}
 		came = append(came, l)
 	}
-	st.letters = rest
+	st.deadLetters = rest
 	return came
 }
 
 // discarded reports whether a copy that has gone is on the shelf now because somebody discarded it, and not because it
 // died.
 func (w *world) discarded(st *step, e *ledger.Entry) bool {
-	return st.ticks() && slices.ContainsFunc(st.letters, func(l *ledger.Entry) bool {
+	return st.ticks() && slices.ContainsFunc(st.deadLetters, func(l *ledger.Entry) bool {
 		return l.Message == e.Message && l.Lost == fact.Discarded && slices.Equal(l.Deaths, e.Deaths)
 	})
 }
@@ -97,19 +98,19 @@ func (w *world) jobProgressed(st *step, f *fact.Fact) {
 	p := &j.Progress
 	switch {
 	case now.Moved-p.Moved != uint64(len(st.sent)):
-		w.violate(Redrive, "job %d says that it moved %d letters, after %d; %d left", j.ID, now.Moved, p.Moved, len(st.sent))
+		w.violate(Redrive, "job %d says that it moved %d messages, after %d; %d left", j.ID, now.Moved, p.Moved, len(st.sent))
 	case len(st.sent) > 0 && p.State != vhost.JobRunning && p.State != vhost.JobWatching:
-		w.violate(Redrive, "job %d moved %d letters, and was %s", j.ID, len(st.sent), p.State)
+		w.violate(Redrive, "job %d moved %d messages, and was %s", j.ID, len(st.sent), p.State)
 	case len(st.sent) > 0 && j.User == clients.Clerk && w.Revoked:
-		w.violate(Redrive, "job %d moved %d letters, and its user may not have it", j.ID, len(st.sent))
+		w.violate(Redrive, "job %d moved %d messages, and its user may not have it", j.ID, len(st.sent))
 	case j.Max > 0 && now.Moved > j.Max:
-		w.violate(Redrive, "job %d moved %d letters of at most %d", j.ID, now.Moved, j.Max)
+		w.violate(Redrive, "job %d moved %d messages of at most %d", j.ID, now.Moved, j.Max)
 	case now.Quota > 0 && now.Moved > now.Quota:
-		w.violate(Redrive, "job %d moved %d letters, and watches after %d", j.ID, now.Moved, now.Quota)
+		w.violate(Redrive, "job %d moved %d messages, and watches after %d", j.ID, now.Moved, now.Quota)
 	case now.CameBack > w.backs[j.ID]:
-		w.violate(Redrive, "job %d says that %d letters came back, %d have", j.ID, now.CameBack, w.backs[j.ID])
+		w.violate(Redrive, "job %d says that %d messages came back, %d have", j.ID, now.CameBack, w.backs[j.ID])
 	case now.CameBack < w.backs[j.ID] && w.jobRecoveries[j.ID] == w.result.Recoveries:
-		w.violate(Redrive, "job %d says that %d letters came back, %d have", j.ID, now.CameBack, w.backs[j.ID])
+		w.violate(Redrive, "job %d says that %d messages came back, %d have", j.ID, now.CameBack, w.backs[j.ID])
 	}
 	if limit := j.StopPercent; limit > 0 && len(st.sent) > 0 {
 		if back := p.CameBack - p.BaseBack; back*100 > limit*max(p.Moved-p.BaseSent, j.Sample(p)) {
@@ -125,7 +126,7 @@ func (w *world) jobProgressed(st *step, f *fact.Fact) {
 	w.live.Structure(f)
 }
 
-// checkRate makes sure that a job keeps its rate: no letter comes sooner than it allows.
+// checkRate makes sure that a job keeps its rate: no message comes sooner than it allows.
 func (w *world) checkRate(st *step, j *ledger.Job, now *vhost.Job) {
 	// what goes on goes on
 	resumed := st.command.Kind == vhost.ChangeRedrive && st.command.JobChange.Action == vhost.JobResume
@@ -139,11 +140,11 @@ func (w *world) checkRate(st *step, j *ledger.Job, now *vhost.Job) {
 		j.Since, j.Sent = int64(st.stamp.Now), now.Moved-uint64(len(st.sent))
 	}
 	if most := uint64(int64(st.stamp.Now)-j.Since)*now.Progress.Rate/1000 + 1; now.Moved-j.Sent > most {
-		w.violate(Redrive, "job %d moved %d letters in %d ms, %d a second are allowed", j.ID, now.Moved-j.Sent, int64(st.stamp.Now)-j.Since, now.Progress.Rate)
+		w.violate(Redrive, "job %d moved %d messages in %d ms, %d a second are allowed", j.ID, now.Moved-j.Sent, int64(st.stamp.Now)-j.Since, now.Progress.Rate)
 	}
 }
 
-// checkSent looks at one letter that a job has moved.
+// checkSent looks at one message that a job has moved.
 func (w *world) checkSent(st *step, j *ledger.Job, x *sent) {
 	e := x.from
 	_, may := clerkMay(j.User, uint64(e.Seq)+1)
@@ -191,11 +192,11 @@ func (w *world) checkDiscarded(j *ledger.Job, x *sent) {
 		want = 0
 	}
 	if len(x.came) != want || want == 1 && (x.came[0].Line != w.live.Shelf || x.came[0].Way.Target != x.from.Line.Name) {
-		w.violate(Redrive, "message %d of %q was discarded by job %d, and became %d letters", x.from.Message, x.from.Line.Name, j.ID, len(x.came))
+		w.violate(Redrive, "message %d of %q was discarded by job %d, and became %d dead letters", x.from.Message, x.from.Line.Name, j.ID, len(x.came))
 	}
 }
 
-// wayOf is where a job sends a letter; unknown if it has neither keys nor target.
+// wayOf is where a job sends a message; unknown if it has neither keys nor target.
 func (w *world) wayOf(j *ledger.Job, st *step, e *ledger.Entry) ledger.Way {
 	to := w.published(e)
 	switch j.Target {
@@ -234,8 +235,8 @@ func (w *world) into(name string, e *ledger.Entry) ledger.Way {
 	return to
 }
 
-// checkWhither makes sure that a letter has come to each queue that its way leads to, once, and to no other; to the
-// queue where it was only by force.
+// checkWhither makes sure that a message has come to each queue that its way leads to, once, and to no other;
+// to the queue where it was only by force.
 func (w *world) checkWhither(st *step, x *sent, to ledger.Way, force bool) {
 	var came []fact.QueueID
 	for _, l := range x.came {

@@ -12,13 +12,13 @@ func (w *world) entryOf(f *fact.Fact, index storage.Index, durable bool) *ledger
 	ref := f.Entry.Ref(logID)
 	e := &ledger.Entry{
 		Seq: f.Seq, Ref: ref, History: f.History, Message: w.contents[ref].message, Durable: durable, ExpireAt: f.Entry.ExpireAt,
-		Letter: f.Entry.Flags&queue.Letter != 0, Redelivered: f.Entry.Flags&queue.Redelivered != 0, At: index,
+		HasHistory: f.Entry.Flags&queue.HasHistory != 0, Redelivered: f.Entry.Flags&queue.Redelivered != 0, At: index,
 		Bytes: int64(f.Entry.BodyBytes), Until: f.At,
 	}
 	if f.Queue == ledger.ShelfID {
 		e.Lost, e.Origin = fact.Cause(f.Entry.Priority), uint32(f.N)
 	}
-	if e.Letter {
+	if e.HasHistory {
 		c := w.contents[f.History]
 		e.Deaths, e.Resent, e.First, e.Way = c.deaths, c.resent, c.first, w.ways[f.History]
 	} else if m := w.Messages[e.Message]; m != nil {

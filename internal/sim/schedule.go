@@ -77,7 +77,7 @@ func (w *world) postponed(st *step, e *ledger.Entry, m *clients.Message) {
 // could be delivered.
 func (w *world) checkDelivery(st *step, e *ledger.Entry, m *clients.Message) deadline.Instant {
 	want := deadline.Instant(0)
-	if at := deadline.Instant(m.DeliverAt); at > st.stamp.Wall && (!e.Letter || e.Resent.Restored) && st.command.Kind != vhost.Republish {
+	if at := deadline.Instant(m.DeliverAt); at > st.stamp.Wall && (!e.HasHistory || e.Resent.Restored) && st.command.Kind != vhost.Republish {
 		want = st.vhostTime(at)
 		w.result.Scheduled["delivered later"]++
 	}

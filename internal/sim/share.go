@@ -6,9 +6,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// share makes a letter that one target has and another refuses, so that it is held. The first target is a transient
-// queue, the newest of all: after the restart only the letter knows its number. The next queue that a client declares
-// must have another.
+// share makes a dead letter that one target has and another refuses, so that it is held. The first target is
+// a transient queue, the newest of all: after the restart only the dead letter knows its number. The next
+// queue that a client declares must have another.
 func (w *world) share() {
 	_, ch := w.floodable()
 	if ch == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// shelved checks what a letter that came to the shelf says of itself.
+// shelved checks what a lost letter that came to the shelf says of itself.
 func (w *world) shelved(st *step, e *ledger.Entry) {
 	w.result.Shelved[e.Lost]++
 	said := func(target string) bool {
@@ -40,15 +40,15 @@ func (w *world) shelved(st *step, e *ledger.Entry) {
 	if w.live.Number("lost-letters-max-bytes") == 0 {
 		w.violate(Shelf, "message %d came to the shelf, and there is none", e.Message)
 	}
-	if !e.Letter {
-		w.violate(Shelf, "message %d came to the shelf and is no letter", e.Message)
+	if !e.HasHistory {
+		w.violate(Shelf, "message %d came to the shelf and is no dead letter", e.Message)
 	}
 }
 
 // checkShelved makes sure that exactly what found no place has come to the shelf, if there is one.
 func (w *world) checkShelved(d *departure, p *passage) {
 	var got []slot
-	for _, l := range d.letters {
+	for _, l := range d.deadLetters {
 		if l.Line == w.live.Shelf {
 			got = append(got, slot{l.Lost, l.Way.Target})
 		}
@@ -73,16 +73,16 @@ func (w *world) checkEvicted(st *step, e *ledger.Entry) {
 	case e.Line != w.live.Shelf:
 		w.violate(Shelf, "message %d of %q was evicted", e.Message, e.Line.Name)
 	case !due && e.Line.Bytes[queue.Ready] <= most:
-		w.violate(Shelf, "letter %d was evicted at %d: its time ends at %d, and there are %d bytes of %d",
+		w.violate(Shelf, "lost letter %d was evicted at %d: its time ends at %d, and there are %d bytes of %d",
 			e.Seq+1, st.stamp.Now, e.ExpireAt, e.Line.Bytes[queue.Ready], most)
 	case !due:
 		if loser := shelfLoser(e.Line); loser != e {
-			w.violate(Shelf, "letter %d was evicted before letter %d", e.Seq+1, loser.Seq+1)
+			w.violate(Shelf, "lost letter %d was evicted before lost letter %d", e.Seq+1, loser.Seq+1)
 		}
 	}
 }
 
-// diedLast names the queue whose share of the shelf a letter takes.
+// diedLast names the queue whose share of the shelf a lost letter takes.
 func (w *world) diedLast(e *ledger.Entry) string {
 	switch {
 	case e.Lost == fact.Discarded:
@@ -101,8 +101,8 @@ func originOf(name string) uint32 {
 	return binary.BigEndian.Uint32(sum[:])
 }
 
-// shelfLoser is the letter that has to go when the shelf is full: the oldest of the queue that has the most bytes
-// there.
+// shelfLoser is the lost letter that has to go when the shelf is full: the oldest of the queue that has the
+// most bytes there.
 func shelfLoser(shelf *ledger.Line) (loser *ledger.Entry) {
 	bytes, oldest := map[uint32]int64{}, map[uint32]*ledger.Entry{}
 	for _, e := range shelf.Copies {
@@ -119,12 +119,12 @@ func shelfLoser(shelf *ledger.Line) (loser *ledger.Entry) {
 	return loser
 }
 
-// redriven checks that a letter of the shelf has come to each queue that it was sent to, once.
+// redriven checks that a lost letter has come to each queue that it was sent to, once.
 func (w *world) redriven(st *step, e *ledger.Entry) {
 	var came []fact.QueueID
 	var rest []*ledger.Entry
 	to := w.wayOn(st, e)
-	for _, l := range st.letters {
+	for _, l := range st.deadLetters {
 		if l.Message != e.Message || !slices.Equal(l.Deaths, e.Deaths) {
 			rest = append(rest, l)
 			continue
@@ -132,7 +132,7 @@ func (w *world) redriven(st *step, e *ledger.Entry) {
 		came = append(came, l.Line.ID)
 		w.went(l, to)
 	}
-	st.letters = rest
+	st.deadLetters = rest
 	if len(e.Deaths) == 0 && !st.command.Selection.Elsewhere { // it was published, and lost when it was due
 		for _, l := range st.arrivals {
 			came = append(came, l.Line.ID)
@@ -140,7 +140,7 @@ func (w *world) redriven(st *step, e *ledger.Entry) {
 		st.arrivals = nil
 	}
 	if st.command.Kind != vhost.Republish || len(came) == 0 {
-		w.violate(Shelf, "letter %d was sent on by command %d, and came to %v", e.Seq+1, st.command.Kind, came)
+		w.violate(Shelf, "lost letter %d was sent on by command %d, and came to %v", e.Seq+1, st.command.Kind, came)
 		return
 	}
 	if to.Keys == nil && to.Target == "" {
@@ -155,11 +155,11 @@ func (w *world) redriven(st *step, e *ledger.Entry) {
 	slices.Sort(came)
 	slices.Sort(want)
 	if !slices.Equal(came, want) {
-		w.violate(Shelf, "letter %d, sent to %+v, came to queues %v, expected %v", e.Seq+1, to, came, want)
+		w.violate(Shelf, "lost letter %d, sent to %+v, came to queues %v, expected %v", e.Seq+1, to, came, want)
 	}
 }
 
-// wayOn is where a letter of the shelf is sent; unknown if it has neither keys nor target.
+// wayOn is where a lost letter is sent; unknown if it has neither keys nor target.
 func (w *world) wayOn(st *step, e *ledger.Entry) ledger.Way {
 	if s := st.command.Selection; s != nil && s.Elsewhere {
 		return ledger.Way{Exchange: s.Exchange, Keys: []string{s.RoutingKey}}
@@ -197,7 +197,7 @@ func (w *world) checkAnswered(st *step) {
 		}
 	}
 	if ids := st.command.Selection.IDs; len(answers) != len(ids) {
-		w.violate(Shelf, "%d letters were named, %d answers", len(ids), len(answers))
+		w.violate(Shelf, "%d lost letters were named, %d answers", len(ids), len(answers))
 		return
 	}
 	left := map[uint64]bool{}
@@ -216,9 +216,9 @@ func (w *world) checkAnswered(st *step) {
 		stays := got.Name == "no_exchange" || got.Name == "no_route" || got.Name == "refused"
 		switch {
 		case got.Tag != id || want != "" && got.Name != want || want == "" && !stays:
-			w.violate(Shelf, "letter %d: the answer is %q for %d, expected %q", id, got.Name, got.Tag, want)
+			w.violate(Shelf, "lost letter %d: the answer is %q for %d, expected %q", id, got.Name, got.Tag, want)
 		case want == "discarded" && e.Cause != fact.GonePurged:
-			w.violate(Shelf, "letter %d was discarded, and ended as %q", id, e.Cause)
+			w.violate(Shelf, "lost letter %d was discarded, and ended as %q", id, e.Cause)
 		case want == "":
 			w.checkStayed(st, e, got.Name)
 		}
@@ -226,7 +226,7 @@ func (w *world) checkAnswered(st *step) {
 	}
 }
 
-// checkStayed makes sure that a letter of the shelf could not be sent on.
+// checkStayed makes sure that a lost letter could not be sent on.
 func (w *world) checkStayed(st *step, e *ledger.Entry, why string) {
 	to := w.wayOn(st, e)
 	if to.Keys == nil && to.Target == "" {
@@ -240,7 +240,7 @@ func (w *world) checkStayed(st *step, e *ledger.Entry, why string) {
 		want = "no_route"
 	}
 	if why != want {
-		w.violate(Shelf, "letter %d stayed (%s), expected %s", e.Seq+1, why, want)
+		w.violate(Shelf, "lost letter %d stayed (%s), expected %s", e.Seq+1, why, want)
 	}
 }
 
@@ -248,7 +248,7 @@ func (w *world) checkStayed(st *step, e *ledger.Entry, why string) {
 func (w *world) checkShelf(excess bool) {
 	got, q := w.vhost.Reader().LostStore(), w.live.Shelf
 	if got.Messages != len(q.Copies) || got.Bytes != q.Bytes[queue.Ready] || got.Evicted != w.live.Evicted {
-		w.violate(Shelf, "the shelf counts %d letters, %d bytes, %d evicted; expected %d, %d, %d",
+		w.violate(Shelf, "the shelf counts %d lost letters, %d bytes, %d evicted; expected %d, %d, %d",
 			got.Messages, got.Bytes, got.Evicted, len(q.Copies), q.Bytes[queue.Ready], w.live.Evicted)
 	}
 	byCause := got.ByCause

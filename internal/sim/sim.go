@@ -68,16 +68,16 @@ type Result struct {
 	Spilled    int                       // transient ones
 	Warmed     int                       // durable ones that were read from the disk
 	Facts      map[fact.Kind]int
-	Shelved    map[fact.Cause]int // letters that came to the shelf
-	Held       map[fact.Cause]int // letters that were held, or held on
-	Released   int                // held letters that left
+	Shelved    map[fact.Cause]int // dead letters that came to the shelf
+	Held       map[fact.Cause]int // dead letters that were held, or held on
+	Released   int                // held dead letters that left
 	Partly     int                // that some of their targets have
 	Waited     int                // returns that had to wait
 	Survived   int                // waiting and held copies that a restart has found
 	TimedOut   int                // consumers and channels that took too long
 	Late       int                // settlements of what was taken back before
-	Answered   map[string]int     // answers for letters of the shelf
-	Redriven   int                // letters that jobs moved
+	Answered   map[string]int     // answers for lost letters
+	Redriven   int                // dead letters that jobs moved
 	Scheduled  map[string]int     // what became of scheduled messages, and answers for them
 }
 
@@ -134,7 +134,7 @@ type world struct {
 	cut        *journal.Cut // that was told since the machine was there last
 	tight      bool         // the disk has a budget
 	full       bool         // no file can be made: publishers wait
-	cramped    bool         // the machine knows that letters must not move
+	cramped    bool         // the machine knows that dead letters must not move
 	forced     bool         // though there is space
 	overdone   bool         // more was decided at once than may be on its way to the disk
 	reserve    int64        // of the journal, bytes
@@ -153,9 +153,9 @@ type world struct {
 	baseAt        storage.Index              //
 	sealed        map[storage.Index]sealed   // batches from baseAt on
 	contents      map[storage.Ref]content    // what a record or a history holds
-	backs         map[fact.JobID]uint64      // letters of jobs that died again
+	backs         map[fact.JobID]uint64      // dead letters of jobs that died again
 	jobRecoveries map[fact.JobID]int         // Recoveries when they began
-	ways          map[storage.Ref]ledger.Way // by which a letter with that history came
+	ways          map[storage.Ref]ledger.Way // by which a dead letter with that history came
 	tallies       []ledger.Tally             // made by the open batch
 	lately        heldLately
 
@@ -164,7 +164,7 @@ type world struct {
 	rarely   bool                         // look at sums only now and then: there are thousands of messages
 	floods   int                          // of thousands of messages
 	bursts   int                          // of hundreds
-	shared   int                          // letters, see share
+	shared   int                          // dead letters, see share
 	attached int                          // consumers
 	audits   int                          // commands looked at
 	looks    int                          // batches looked at

@@ -59,12 +59,12 @@ func TestPortions(t *testing.T) {
 		return
 	}
 	all, count, failed := live(*parts, options)
-	t.Logf("%d lives from %d: %d portions after the first, %d recoveries, %d letters held for the next portion",
+	t.Logf("%d lives from %d: %d portions after the first, %d recoveries, %d dead letters held for the next portion",
 		count, *first, all.Portions, all.Recoveries, all.Held[fact.Moved])
 	mustHold(t, failed)
 	if *parts >= 20 && (all.Portions == 0 || all.Held[fact.Moved] == 0 ||
 		all.Facts[fact.TxReached] == 0 || all.Facts[fact.Ruled] == 0) {
-		t.Errorf("no portions of commands, letters, messages or policies: %d, %v", all.Portions, all.Facts)
+		t.Errorf("no portions of commands, dead letters, messages or policies: %d, %v", all.Portions, all.Facts)
 	}
 }
 
@@ -204,9 +204,9 @@ func (r *Result) checkCoverage(t *testing.T) {
 		}
 	}
 	if without == 0 {
-		t.Error("no letter was lost without a shelf")
+		t.Error("no dead letter was lost without a shelf")
 	}
-	r.checkLetters(t)
+	r.checkDeadLetters(t)
 	if r.Crashes == 0 || r.Failures == 0 || r.Full == 0 || r.Reclaimed == 0 {
 		t.Errorf("the disk was too kind: %d power cuts, %d failures, %d times full, %d segments reclaimed",
 			r.Crashes, r.Failures, r.Full, r.Reclaimed)
@@ -229,8 +229,9 @@ func (r *Result) checkCoverage(t *testing.T) {
 	t.Logf("copies ended: %v", counts(r.Ended))
 }
 
-// checkLetters makes sure that letters were held and lost in every way, and that what comes back has waited.
-func (r *Result) checkLetters(t *testing.T) {
+// checkDeadLetters makes sure that dead letters were held and lost in every way, and that what comes back has
+// waited.
+func (r *Result) checkDeadLetters(t *testing.T) {
 	t.Helper()
 	for _, what := range []string{
 		"postponed", "delivered later", "replaced", "purged", "fired", "lost", "letters", "answer cancelled", "answer fired", "answer rescheduled",
@@ -253,20 +254,20 @@ func (r *Result) checkLetters(t *testing.T) {
 	}
 	for _, c := range []fact.Cause{fact.GoneLimit, fact.LostExchange, fact.LostRoute, fact.LostCycle, fact.LostRefused} {
 		if r.Shelved[c] == 0 {
-			t.Errorf("no letter came to the shelf as %q", c)
+			t.Errorf("no dead letter came to the shelf as %q", c)
 		}
 	}
 	for _, c := range []fact.Cause{fact.LostExchange, fact.LostRoute, fact.LostRefused} {
 		if r.Held[c] == 0 {
-			t.Errorf("no letter was held as %q", c)
+			t.Errorf("no dead letter was held as %q", c)
 		}
 	}
 	for _, name := range []string{"redriven", "discarded", "unknown", "no_exchange", "no_route", "refused"} {
 		if r.Answered[name] == 0 {
-			t.Errorf("no letter of the shelf was answered for as %q", name)
+			t.Errorf("no lost letter was answered for as %q", name)
 		}
 	}
-	t.Logf("held letters that left: %d, that some targets had: %d; waits: %d; waiting and held copies in restarts: %d; timeouts: %d, late settlements: %d",
+	t.Logf("held dead letters that left: %d, that some targets had: %d; waits: %d; waiting and held copies in restarts: %d; timeouts: %d, late settlements: %d",
 		r.Released, r.Partly, r.Waited, r.Survived, r.TimedOut, r.Late)
 	if r.Released == 0 || r.Partly == 0 || r.Waited == 0 || r.Survived == 0 || r.TimedOut == 0 || r.Late == 0 {
 		t.Errorf("not all of these have happened")

@@ -108,7 +108,7 @@ func (w *world) checkPunctual() {
 			case e.State == queue.Waiting && e.Until <= now:
 				w.violate(Waiting, "message %d in %q waits until %d, it is %d", e.Message, q.Name, e.Until, now)
 			case due && q == w.live.Shelf:
-				w.violate(Shelf, "letter %d may be on the shelf until %d, it is %d", e.Seq+1, e.ExpireAt, now)
+				w.violate(Shelf, "dead letter %d may be on the shelf until %d, it is %d", e.Seq+1, e.ExpireAt, now)
 			case due && !(headOnly && e.State == queue.Ready && q.Head() != e):
 				w.violate(Expiry, "a message in %q was due at %d, it is %d", q.Name, e.ExpireAt, now)
 			}

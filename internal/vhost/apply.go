@@ -181,7 +181,7 @@ func (v *VHost) enqueued(q *queueState, f *fact.Fact) {
 	e := q.messages.Push(f.Seq, f.Entry)
 	durable := f.Entry.Flags&queue.Persistent != 0
 	v.retain(e.Ref(v.log), durable)
-	if f.Entry.Flags&queue.Letter != 0 {
+	if f.Entry.Flags&queue.HasHistory != 0 {
 		v.retain(f.History, durable)
 		q.messages.SetSide(f.Seq, queue.Side{History: f.History})
 	}
@@ -227,7 +227,7 @@ func (v *VHost) endOne(q *queueState, s queue.Seq, cause fact.Cause) {
 		v.durable.Ended[cause]++
 	}
 	var side queue.Side
-	if e.Flags&queue.Letter != 0 || q == v.lost {
+	if e.Flags&queue.HasHistory != 0 || q == v.lost {
 		side = q.messages.Side(s)
 	}
 	history := side.History

@@ -165,9 +165,9 @@ func TestHeldSettlementsLookOnce(t *testing.T) {
 	}
 }
 
-// TestLettersThatMultiplyHaveAnEnd says that one message keeps the machine for hours: each queue sends it on to all the
-// others at once, in every order that there is.
-func TestLettersThatMultiplyHaveAnEnd(t *testing.T) {
+// TestDeadLettersThatMultiplyHaveAnEnd says that one message keeps the machine for hours: each queue sends it
+// on to all the others at once, in every order that there is.
+func TestDeadLettersThatMultiplyHaveAnEnd(t *testing.T) {
 	t.Parallel()
 	for name, arguments := range map[string][]amqp.Field{
 		"no room": {argumentOf("x-max-length", 0), textOf("x-overflow", "reject-publish-dlx")},
@@ -188,7 +188,7 @@ func TestLettersThatMultiplyHaveAnEnd(t *testing.T) {
 			lost += q.Stats.Lost[fact.LostHops]
 		}
 		if b := w.v.Reader().Books(); lost == 0 || b.Made > n*(movesMax+1) {
-			t.Errorf("%s: %d letters lost, books %+v", name, lost, b)
+			t.Errorf("%s: %d dead letters lost, books %+v", name, lost, b)
 		}
 		if err := w.audit(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -196,7 +196,8 @@ func TestLettersThatMultiplyHaveAnEnd(t *testing.T) {
 	}
 }
 
-// TestManyDieAtOnce says that a settlement of more deliveries than letters may move on loses the rest, or is one batch.
+// TestManyDieAtOnce says that a settlement of more deliveries than dead letters may move on loses the rest,
+// or is one batch.
 func TestManyDieAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
@@ -227,9 +228,9 @@ func TestManyDieAtOnce(t *testing.T) {
 	}
 }
 
-// TestLettersThatMultiplyOverTicksHaveAnEnd says that one message fills the memory: what a command leaves for later
+// TestDeadLettersThatMultiplyOverTicksHaveAnEnd says that one message fills the memory: what a command leaves for later
 // goes on multiplying tick by tick.
-func TestLettersThatMultiplyOverTicksHaveAnEnd(t *testing.T) {
+func TestDeadLettersThatMultiplyOverTicksHaveAnEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	w.out.Trace = false
@@ -244,7 +245,7 @@ func TestLettersThatMultiplyOverTicksHaveAnEnd(t *testing.T) {
 		if at, due := w.v.Due(); !due || at > w.now {
 			break
 		}
-		if b := w.v.Reader().Books(); b.Made > 2*n*fact.LettersMax { // half of them in the lost store
+		if b := w.v.Reader().Books(); b.Made > 2*n*fact.DeadLettersMax { // half of them in the lost store
 			t.Fatalf("no end: books %+v", b)
 		}
 		must(t, w, Command{Kind: Tick})
@@ -338,7 +339,7 @@ func TestManyComeBackAtOnce(t *testing.T) {
 	}
 	catchUp()
 	if got := w.v.Reader().LostStore(); got.Messages+int(got.Evicted) != n {
-		t.Errorf("%d of %d letters are lost: %+v", got.Messages, n, w.v.Reader().Books())
+		t.Errorf("%d of %d dead letters are lost: %+v", got.Messages, n, w.v.Reader().Books())
 	}
 	if err := w.audit(); err != nil {
 		t.Error(err)
@@ -392,7 +393,7 @@ func TestTablesAreBounded(t *testing.T) {
 	nested := func(values int) amqp.Value {
 		return amqp.TableValue(amqp.Table{{Name: "list", Value: amqp.Array(make([]amqp.Value, values-2)...)}})
 	}
-	const frame = 4 + 1 + 1 + 1 + 4 // octets of a table with one text under a name of one letter, besides the text
+	const frame = 4 + 1 + 1 + 1 + 4 // octets of a table with one text under a name of one character, besides the text
 	for name, c := range map[string]struct {
 		value   amqp.Value
 		refused bool

@@ -19,8 +19,8 @@ type checkpoint struct {
 	queues      []*queue.Messages // to be visited
 	defined     *definitions
 	pendingFree []queue.PendingFree
-	held        []letterAt                   // dead letters held at that moment, transient ones too
-	was         map[letterAt]heldLetter      // what has changed since of those
+	held        []deadLetterAt               // dead letters held at that moment, transient ones too
+	was         map[deadLetterAt]heldInfo    // what has changed since of those
 	deleted     map[fact.QueueID]*queueState // queues with held dead letters that were deleted since
 	saving      *queue.Checkpoint
 	books       fact.Books
@@ -60,7 +60,7 @@ func (v *VHost) BeginCheckpoint(newest storage.Index) {
 	for v.PrepareCheckpoint(math.MaxInt) {
 	}
 	c := &checkpoint{books: v.durable, use: v.use.Ranges(), newest: newest, pendingFree: slices.Clone(v.pendingFree)}
-	c.held, c.was, c.deleted = v.holding.all(), map[letterAt]heldLetter{}, map[fact.QueueID]*queueState{}
+	c.held, c.was, c.deleted = v.holding.all(), map[deadLetterAt]heldInfo{}, map[fact.QueueID]*queueState{}
 	c.txs = v.appendOrphans(v.appendTxs(nil))
 	c.begin.last = v.appendJobs(binary.AppendUvarint([]byte{fact.FormatVersion}, uint64(v.logged)))
 	c.defined = v.newDefinitions()
@@ -86,7 +86,7 @@ func (v *VHost) saveQueue(c *checkpoint, m *queue.Messages) {
 // heldChanges saves what is known of a held dead letter before that changes.
 func (v *VHost) heldChanges(q *queueState, s queue.Seq) {
 	if c := v.saving; c != nil {
-		at := letterAt{q.id, s}
+		at := deadLetterAt{q.id, s}
 		if _, saved := c.was[at]; !saved {
 			c.was[at] = q.held[s]
 		}

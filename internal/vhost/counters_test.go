@@ -170,10 +170,10 @@ func TestFates(t *testing.T) {
 		}
 	}
 	if p := sc.world.v.Reader().Traffic().Placing[AtLeastOnce]; p.Sum < 900 || p.Buckets[0] != 0 {
-		t.Errorf("a letter that was held was placed after %+v", p)
+		t.Errorf("a dead letter that was held was placed after %+v", p)
 	}
-	if s, _ := sc.world.v.Reader().Queue("dead"); s.Stats.Letters != 1 {
-		t.Errorf("%d letters came to dead", s.Stats.Letters)
+	if s, _ := sc.world.v.Reader().Queue("dead"); s.Stats.DeadLetters != 1 {
+		t.Errorf("%d dead letters came to dead", s.Stats.DeadLetters)
 	}
 }
 

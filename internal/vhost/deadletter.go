@@ -49,7 +49,7 @@ func (s *step) deadLetter(q *queueState, seq queue.Seq, reason fact.Reason, dept
 	}
 	switch {
 	case p.missing != 0:
-		s.holdLetter(q, seq, &m, p)
+		s.holdDeadLetter(q, seq, &m, p)
 	case p.stays:
 		f := fact.Fact{Kind: fact.Kept, Queue: q.id, Seq: seq, Durable: q.messages.Entry(seq).Flags&queue.Persistent != 0}
 		s.emit(&f)
@@ -60,7 +60,7 @@ func (s *step) deadLetter(q *queueState, seq queue.Seq, reason fact.Reason, dept
 	}
 }
 
-// leaves counts a letter that q need not hold, or not any longer, after so many ms.
+// leaves counts a dead letter that q need not hold, or not any longer, after so many ms.
 func (v *VHost) leaves(q *queueState, p *passage, ms int64) {
 	if p.end() != fact.Moved {
 		return
@@ -82,15 +82,15 @@ func (s *step) deadLetterOnReject(q *queueState, m *message, depth int) passage 
 		return passage{}
 	}
 	q.counters().Died[min(s.strategyOf(q), AtMostOnce)][fact.MaxLen]++ // it is never held
-	letter := *m
-	s.countDiedAgain(s.recordDeath(q, &letter, fact.MaxLen))
-	s.traffic.Hops.note(len(letter.history.Deaths))
-	p := s.routeDeadLetter(q, &letter, attempt{depth: depth})
+	deadLetter := *m
+	s.countDiedAgain(s.recordDeath(q, &deadLetter, fact.MaxLen))
+	s.traffic.Hops.note(len(deadLetter.history.Deaths))
+	p := s.routeDeadLetter(q, &deadLetter, attempt{depth: depth})
 	s.traffic.Fates[fact.MaxLen][p.fate()]++
 	return p
 }
 
-// attempt is how a letter is sent through its queue's dead-letter exchange.
+// attempt is how a dead letter is sent through its queue's dead-letter exchange.
 type attempt struct {
 	depth int
 	holds bool           // its queue keeps it for the targets that cannot take it now
@@ -130,20 +130,20 @@ func (s *step) routeDeadLetter(from *queueState, m *message, a attempt) passage 
 	h := *m.history
 	h.Address(from.settings)
 	h.HideCC = h.HideCC || from.settings.HasDLRK && s.options.KeyTakesCC
-	letter := *m
-	letter.history, letter.ttl, letter.until = &h, -1, 0
-	letter.letter, letter.historyVolatile = storage.Ref{}, storage.Ref{}
+	deadLetter := *m
+	deadLetter.history, deadLetter.ttl, deadLetter.until = &h, -1, 0
+	deadLetter.historyRef, deadLetter.historyVolatile = storage.Ref{}, storage.Ref{}
 	crowded := a.depth > 0 && (s.moves > movesMax || s.work > stepWorkMax)
 	if a.depth >= hopsMax || crowded || h.Automatic() > chainMax || len(h.Deaths) > 1 && h.Size() > historyBytesMax {
-		s.tooFar(from, &letter, a, &p)
+		s.tooFar(from, &deadLetter, a, &p)
 		return p
 	}
 	x := s.topo.Exchange(h.Exchange)
 	if x == nil || !from.settings.HasDLX {
-		s.nowhere(from, &letter, fact.LostExchange, a, &p)
+		s.nowhere(from, &deadLetter, fact.LostExchange, a, &p)
 		return p
 	}
-	route := s.routeLetter(x, &letter)
+	route := s.routeByHistory(x, &deadLetter)
 	ids := route.Queues
 	if a.wide = a.parts && len(ids) > s.reach(); a.wide {
 		s.work += len(ids) * workOfRoute
@@ -153,30 +153,30 @@ func (s *step) routeDeadLetter(from *queueState, m *message, a attempt) passage 
 		}
 	}
 	if !a.again || a.turn && len(a.had) == 0 {
-		s.keepRecent(&letter, route.Recent)
+		s.keepRecent(&deadLetter, route.Recent)
 	}
 	if len(route.Delayed) > 0 {
-		s.putOff(from, &letter, route.Delayed, a, &p)
+		s.putOff(from, &deadLetter, route.Delayed, a, &p)
 		if len(ids) == 0 {
 			return p
 		}
 	}
 	if len(ids) == 0 {
-		s.nowhere(from, &letter, fact.LostRoute, a, &p)
+		s.nowhere(from, &deadLetter, fact.LostRoute, a, &p)
 		return p
 	}
 	if h.Share /= uint32(len(ids)); h.Share == 0 {
 		if len(h.Deaths) > 1 {
-			s.tooFar(from, &letter, a, &p)
+			s.tooFar(from, &deadLetter, a, &p)
 			return p
 		}
 		h.Share = 1 // one exchange that leads to more queues than that: they get it, and no others from them
 	}
-	s.deliverDeadLetter(from, &letter, ids, a, &p)
+	s.deliverDeadLetter(from, &deadLetter, ids, a, &p)
 	return p
 }
 
-// putOff gives a letter to delayed exchanges, which keep it for its targets: that settles it.
+// putOff gives a dead letter to delayed exchanges, which keep it for its targets: that settles it.
 // Source: docs/compat/delayed-exchange.md#6, #7.
 func (s *step) putOff(from *queueState, m *message, keepers []*topology.Exchange, a attempt, p *passage) {
 	var fresh []*topology.Exchange
@@ -210,8 +210,8 @@ func (s *step) putOff(from *queueState, m *message, keepers []*topology.Exchange
 	}
 }
 
-// deliverDeadLetter puts a letter into the queues that its exchange leads to, or into a portion of very many: then it
-// is on its way to the others, see wide.go.
+// deliverDeadLetter puts a dead letter into the queues that its exchange leads to, or into a portion of very
+// many: then it is on its way to the others, see wide.go.
 func (s *step) deliverDeadLetter(from *queueState, m *message, ids []fact.QueueID, a attempt, p *passage) {
 	reason := m.history.Last.Reason
 	var cycles []*queueState
@@ -274,7 +274,7 @@ func (s *step) deliverDeadLetter(from *queueState, m *message, ids []fact.QueueI
 	}
 }
 
-// tooFar is what becomes of a letter that went through too many queues: it is held, or a lost letter.
+// tooFar is what becomes of a dead letter that went through too many queues: it is held, or a lost letter.
 func (s *step) tooFar(from *queueState, m *message, a attempt, p *passage) {
 	if a.holds {
 		p.missing = fact.LostHops
@@ -283,8 +283,8 @@ func (s *step) tooFar(from *queueState, m *message, a attempt, p *passage) {
 	s.storeOrLose(from, m, fact.LostHops, "", p)
 }
 
-// nowhere is what becomes of a letter that leads to no queue now: it is held, or a lost letter. If some targets have
-// it already and no route is left, the others are gone and it is done.
+// nowhere is what becomes of a dead letter that leads to no queue now: it is held, or a lost letter. If some
+// targets have it already and no route is left, the others are gone and it is done.
 func (s *step) nowhere(from *queueState, m *message, c fact.Cause, a attempt, p *passage) {
 	switch {
 	case len(a.had) > 0 && c == fact.LostRoute:
@@ -295,11 +295,11 @@ func (s *step) nowhere(from *queueState, m *message, c fact.Cause, a attempt, p 
 	}
 }
 
-// storeOrLose puts a letter in the lost store, if there is one.
+// storeOrLose puts a dead letter in the lost store, if there is one.
 func (s *step) storeOrLose(from *queueState, m *message, c fact.Cause, target string, p *passage) {
 	p.stored = c
 	if c == fact.LostHops {
-		if s.hops++; s.hops > hopsKeptMax { // letters that multiply are all alike
+		if s.hops++; s.hops > hopsKeptMax { // dead letters that multiply are all alike
 			s.lose(from, c, false)
 			p.lost = c
 			return
@@ -334,7 +334,7 @@ func (s *step) recordDeath(from *queueState, m *message, reason fact.Reason) (ba
 		if scan.Expiration != nil {
 			d.HadTTL, d.Expiration = true, string(scan.Expiration)
 		}
-		old.Exchange, old.Keys, old.Share = d.Exchange, keys, fact.LettersMax
+		old.Exchange, old.Keys, old.Share = d.Exchange, keys, fact.DeadLettersMax
 		if s.options.ClientDeathsCount {
 			old.Deaths, told = clientDeaths(scan.Headers)
 		}
@@ -342,7 +342,7 @@ func (s *step) recordDeath(from *queueState, m *message, reason fact.Reason) (ba
 	if s.options.Dialect&DialectReasons == 0 {
 		old.Unite()
 	}
-	m.letter, m.historyVolatile = storage.Ref{}, storage.Ref{}
+	m.historyRef, m.historyVolatile = storage.Ref{}, storage.Ref{}
 	h := old.Died(d)
 	h.At = int64(s.Wall)
 	if told { // the first death is the publisher's to tell
@@ -359,7 +359,7 @@ func (v *VHost) lose(from *queueState, c fact.Cause, kept bool) {
 }
 
 // A Loss is a dead letter of Queue that found no place. Kept says that the lost store has it. With
-// the cause GoneShelf it is a letter that the lost store gave up. With a Reader it is none: a
+// the cause GoneShelf it is a dead letter that the lost store gave up. With a Reader it is none: a
 // direct reply that found no space on its way to the connection of that name.
 type Loss struct {
 	Queue  string

@@ -80,7 +80,7 @@ func (v *VHost) delivered(q *queueState, seq queue.Seq, e *queue.Entry) Delivere
 	if e.Flags&queue.Volatile != 0 {
 		d.Record = v.volatile.read(d.Ref)
 	}
-	if e.Flags&queue.Letter == 0 && !q.settings.Counts {
+	if e.Flags&queue.HasHistory == 0 && !q.settings.Counts {
 		return d
 	}
 	side := q.messages.Side(seq)
@@ -154,10 +154,11 @@ func (s *step) getHead(ch *channel, q *queueState, how *Definition) (more bool) 
 	}
 }
 
-// getCost is what a get that has to fit takes from the window: all that is read for it, also the history of a letter.
+// getCost is what a get that has to fit takes from the window: all that is read for it, also the history of a
+// dead letter.
 func (q *queueState) getCost(seq queue.Seq, e *queue.Entry) int64 {
 	cost := WindowCost(e.Size)
-	if e.Flags&queue.Letter != 0 {
+	if e.Flags&queue.HasHistory != 0 {
 		cost += int64(q.messages.Side(seq).History.Size)
 	}
 	return cost

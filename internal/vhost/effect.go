@@ -30,8 +30,9 @@ const (
 	// Closed refuses a command: Err, which says whether the channel or the connection closes. The channel
 	// is closed in the machine already.
 	Closed
-	// Answered tells what came of one letter that a Republish or Discard names: Tag, its ID; Name: redriven,
-	// discarded, unknown (it is not in the lost store), or why it stays there: no_exchange, no_route, refused.
+	// Answered tells what came of one lost letter that a Republish or Discard names: Tag, its ID; Name:
+	// redriven, discarded, unknown (it is not in the lost store), or why it stays there: no_exchange,
+	// no_route, refused.
 	Answered
 	// Went tells a queue to which a Resend has sent its message: Tag, the ID of the original; Name.
 	Went

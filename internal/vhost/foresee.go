@@ -19,8 +19,9 @@ func (v *VHost) Front() (d deadline.Entry, ok bool) {
 	return d, ok
 }
 
-// NextChange is Due without the repeated attempts to deliver held letters: as long as nothing else happens,
-// they find what the attempt before found. One attempt after all of that does as much as all of them.
+// NextChange is Due without the repeated attempts to deliver held dead letters: as long as nothing else
+// happens, they find what the attempt before found. One attempt after all of that does as much as all of
+// them.
 func (v *VHost) NextChange() (at deadline.Instant, ok bool) {
 	chunk, ok := v.chunks.Min()
 	at = chunk.At

@@ -43,7 +43,7 @@ func goldenFacts() []fact.Fact {
 		{Kind: fact.Enqueued, Queue: 300, Seq: 1, Entry: queue.Entry{Index: 9, Offset: 10, Size: 20, BodyBytes: 5, Flags: persistent}},
 		{Kind: fact.Enqueued, Queue: 300, Seq: 1<<56 | 2, N: 4, History: storage.Ref{Log: testLog, Index: 8, Offset: 30, Size: 40}, Entry: queue.Entry{
 			Index: 7, Offset: 200, Size: 300, BodyBytes: 250, ExpireAt: epoch, Priority: 9,
-			Flags: persistent | queue.Letter | queue.Redelivered | queue.Moved,
+			Flags: persistent | queue.HasHistory | queue.Redelivered | queue.Moved,
 		}},
 		{Kind: fact.Handed, Queue: 300, Seq: 1, N: 2},
 		{Kind: fact.Returned, Queue: 300, Seq: 1, Failed: true},
@@ -97,7 +97,7 @@ func goldenFacts() []fact.Fact {
 		{Kind: fact.Orphaned, N: 1, Object: &fact.Object{Name: "x"}},
 		{Kind: fact.Orphaned, Object: &fact.Object{}},
 		{Kind: fact.Enqueued, Queue: 300, Seq: 12, History: storage.Ref{Log: testLog, Index: 9, Offset: 30, Size: 40}, Entry: queue.Entry{
-			Index: 9, Offset: 10, Size: 20, BodyBytes: 5, Flags: persistent | queue.Letter | queue.AtWork,
+			Index: 9, Offset: 10, Size: 20, BodyBytes: 5, Flags: persistent | queue.HasHistory | queue.AtWork,
 		}},
 	}
 }
@@ -326,9 +326,9 @@ func TestHeadOfARecordIsInItsBeginning(t *testing.T) {
 	}
 }
 
-// If this fails, a letter whose publisher told of four thousand million redrives is taken by the same job again and
-// again.
-func TestLettersSentBackVeryOften(t *testing.T) {
+// If this fails, a dead letter whose publisher told of four thousand million redrives is taken by the same
+// job again and again.
+func TestDeadLettersSentBackVeryOften(t *testing.T) {
 	h := fact.History{Redrive: fact.RedriveMark{Times: math.MaxUint32}.Again(7)}
 	read, err := fact.ParseHistory(fact.AppendHistory(nil, &h))
 	if err != nil || read.Redrive != (fact.RedriveMark{Times: math.MaxUint32, Job: 7}) {

@@ -6,11 +6,11 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
-// TestManyHeldLettersLeaveSoon says that very many held letters wait long for what they lacked after it has come: the
-// pause between sweeps is longer than what sweeps take.
-func TestManyHeldLettersLeaveSoon(t *testing.T) {
+// TestManyHeldDeadLettersLeaveSoon says that very many held dead letters wait long for what they lacked after
+// it has come: the pause between sweeps is longer than what sweeps take.
+func TestManyHeldDeadLettersLeaveSoon(t *testing.T) {
 	t.Parallel()
-	const n, soon = 20_000, 150 // ms; 300,000 letters begin to leave within about two seconds
+	const n, soon = 20_000, 150 // ms; 300,000 dead letters begin to leave within about two seconds
 	w := newWorld()
 	w.out.Trace = false
 	must(t, w, open("a")...)
@@ -28,7 +28,7 @@ func TestManyHeldLettersLeaveSoon(t *testing.T) {
 	until(10_000) // sweeps, all in vain
 	q := w.v.queueNamed("q")
 	if len(q.held) != n {
-		t.Fatalf("%d of %d letters are held", len(q.held), n)
+		t.Fatalf("%d of %d dead letters are held", len(q.held), n)
 	}
 	until(int64(w.v.holding.at)) // and one that has just ended
 	began := int64(w.now)
@@ -39,9 +39,9 @@ func TestManyHeldLettersLeaveSoon(t *testing.T) {
 	}
 }
 
-// If this fails, other clients of a virtual host with many held letters wait for seconds each time that its topology
-// changes.
-func TestHeldLettersAreTriedInPortions(t *testing.T) {
+// If this fails, other clients of a virtual host with many held dead letters wait for seconds each time that
+// its topology changes.
+func TestHeldDeadLettersAreTriedInPortions(t *testing.T) {
 	t.Parallel()
 	const n = 5 * sweepMax
 	w := newWorld()
@@ -66,10 +66,10 @@ func TestHeldLettersAreTriedInPortions(t *testing.T) {
 			tried = n - begins
 		}
 		if tried > sweepMax {
-			t.Fatalf("one step tried %d of %d held letters", tried, n)
+			t.Fatalf("one step tried %d of %d held dead letters", tried, n)
 		}
 	}
 	if held := len(w.v.queueNamed("q").held); held != n || portions != n/sweepMax {
-		t.Errorf("%d of %d letters are held, tried in %d portions", held, n, portions)
+		t.Errorf("%d of %d dead letters are held, tried in %d portions", held, n, portions)
 	}
 }

@@ -12,13 +12,13 @@ import (
 
 // With at-least-once, a dead letter that not all its targets can take stays in its queue, held: it died, its death is
 // in its history, and it is neither ready nor unacked. Two things try it again. Space: a full target that has space
-// takes the letters that wait for it, in order. A sweep: all held letters of the vhost in turn, when the topology or
-// a policy has changed, after a restart, and now and then. What is held survives; who waits for whom is connected
-// state, which the first sweep finds.
+// takes the dead letters that wait for it, in order. A sweep: all held dead letters of the vhost in turn,
+// when the topology or a policy has changed, after a restart, and now and then. What is held survives; who
+// waits for whom is connected state, which the first sweep finds.
 // Source: ours, decision 8; docs/compat/dead-lettering.md#12.
 
-// heldLetter is what is known of a held letter beside its history.
-type heldLetter struct {
+// heldInfo is what is known of a held dead letter beside its history.
+type heldInfo struct {
 	cause fact.Cause
 	took  []fact.QueueID // the targets that have it
 	tried uint32         // the way of its queue when it was tried last
@@ -28,9 +28,9 @@ type heldLetter struct {
 	durable bool
 }
 
-// letterRoute is where all letters of a queue lead, as far as that can be known without looking at them: by the queue's
-// dead-letter routing key, or because its exchange leads nowhere.
-type letterRoute struct {
+// deadLetterRoute is where all dead letters of a queue lead, as far as that can be known without looking at
+// them: by the queue's dead-letter routing key, or because its exchange leads nowhere.
+type deadLetterRoute struct {
 	number    uint32 // another one each time that it may have changed
 	version   uint64 // of the topology
 	dlx, dlrk string
@@ -38,37 +38,37 @@ type letterRoute struct {
 	known     bool
 }
 
-// letterAt is the place of a held letter.
-type letterAt struct {
+// deadLetterAt is the place of a held dead letter.
+type deadLetterAt struct {
 	queue fact.QueueID
 	seq   queue.Seq
 }
 
-// holding is the vhost's account of held letters.
+// holding is the vhost's account of held dead letters.
 type holding struct {
-	letters []letterAt                  // in the order in which they were held; some may be gone
-	blocked map[fact.QueueID][]letterAt // by the full target that they wait for; likewise
+	deadLetters []deadLetterAt                  // in the order in which they were held; some may be gone
+	blocked     map[fact.QueueID][]deadLetterAt // by the full target that they wait for; likewise
 
 	swept     uint64           // version of the topology at the last sweep
-	next      int              // of letters, in a sweep under way; 0: none is
+	next      int              // of dead letters, in a sweep under way; 0: none is
 	reads     int              // batches that the sweep may have had to read
-	kept      int              // letters before next that are still held
+	kept      int              // dead letters before next that are still held
 	again     bool             // something changed since the sweep began
 	at        deadline.Instant // of the next sweep, 0: none is due
 	notBefore deadline.Instant // sweeps take no more than a small share of the time
 	pause     int64            // ms until the next sweep, if nothing changes
 }
 
-// all lists the letters, in the order in which they were held; the result is the caller's.
-func (h *holding) all() []letterAt {
+// all lists the dead letters, in the order in which they were held; the result is the caller's.
+func (h *holding) all() []deadLetterAt {
 	if h.next == 0 {
-		return slices.Clone(h.letters)
+		return slices.Clone(h.deadLetters)
 	}
-	return append(slices.Clone(h.letters[:h.kept]), h.letters[h.next:]...) // between them are old places
+	return append(slices.Clone(h.deadLetters[:h.kept]), h.deadLetters[h.next:]...) // between them are old places
 }
 
-// holdLetter makes a dead message a held letter, or notes what has changed about one.
-func (s *step) holdLetter(q *queueState, seq queue.Seq, m *message, p passage) {
+// holdDeadLetter makes a dead message a held dead letter, or notes what has changed about one.
+func (s *step) holdDeadLetter(q *queueState, seq queue.Seq, m *message, p passage) {
 	e := q.messages.Entry(seq)
 	f := fact.Fact{
 		Kind: fact.Held, Queue: q.id, Seq: seq, Durable: e.Flags&queue.Persistent != 0, Cause: p.missing, Took: p.took,
@@ -91,10 +91,10 @@ func (s *step) holdLetter(q *queueState, seq queue.Seq, m *message, p passage) {
 	}
 }
 
-// await notes which full queues a letter waits for.
+// await notes which full queues a dead letter waits for.
 func (v *VHost) await(q *queueState, seq queue.Seq, full []fact.QueueID) {
 	for _, t := range full {
-		v.holding.blocked[t] = append(v.holding.blocked[t], letterAt{q.id, seq})
+		v.holding.blocked[t] = append(v.holding.blocked[t], deadLetterAt{q.id, seq})
 	}
 }
 
@@ -103,9 +103,9 @@ func (v *VHost) applyHeld(q *queueState, s queue.Seq, e *queue.Entry, f *fact.Fa
 	q.messages.Touch()
 	side := q.messages.Side(s)
 	durable := e.Flags&queue.Persistent != 0
-	v.numbers(f.Took, durable) // a new queue with such a number would never get the letter
+	v.numbers(f.Took, durable) // a new queue with such a number would never get the dead letter
 	v.retain(f.History, durable)
-	if e.Flags&queue.Letter != 0 {
+	if e.Flags&queue.HasHistory != 0 {
 		v.release(side.History, durable)
 	}
 	known := e.State == queue.Held
@@ -118,25 +118,25 @@ func (v *VHost) applyHeld(q *queueState, s queue.Seq, e *queue.Entry, f *fact.Fa
 	q.messages.SetSide(s, side)
 	if known {
 		v.heldChanges(q, s)
-		q.held[s] = heldLetter{cause: f.Cause, took: f.Took, since: q.held[s].since, durable: q.held[s].durable}
+		q.held[s] = heldInfo{cause: f.Cause, took: f.Took, since: q.held[s].since, durable: q.held[s].durable}
 		q.heldBy[f.Cause]++
 		return
 	}
 	v.noteHeld(q, s, f.Cause, f.Took, durable)
 }
 
-// noteHeld notes a letter that is held from now on.
+// noteHeld notes a dead letter that is held from now on.
 func (v *VHost) noteHeld(q *queueState, s queue.Seq, cause fact.Cause, took []fact.QueueID, durable bool) {
 	if q.held == nil {
-		q.held = map[queue.Seq]heldLetter{}
+		q.held = map[queue.Seq]heldInfo{}
 	}
 	v.heldChanges(q, s)
-	v.holding.letters = append(v.holding.letters, letterAt{q.id, s})
-	q.held[s] = heldLetter{cause: cause, took: took, since: v.logged, durable: durable}
+	v.holding.deadLetters = append(v.holding.deadLetters, deadLetterAt{q.id, s})
+	q.held[s] = heldInfo{cause: cause, took: took, since: v.logged, durable: durable}
 	q.heldBy[cause]++
 }
 
-// retry tries a held letter again: with only, just for that target.
+// retry tries a held dead letter again: with only, just for that target.
 func (s *step) retry(q *queueState, seq queue.Seq, only fact.QueueID, depth int) {
 	was := q.held[seq]
 	if only != 0 && was.cause == fact.Moved {
@@ -157,23 +157,23 @@ func (s *step) retry(q *queueState, seq queue.Seq, only fact.QueueID, depth int)
 		s.markDirty(q, depth)
 		s.holding.pause = sweepEvery
 	case p.missing != was.cause || len(p.took) != len(was.took):
-		s.holdLetter(q, seq, &m, p)
+		s.holdDeadLetter(q, seq, &m, p)
 	default:
 		s.await(q, seq, p.full)
 	}
 	if x, held := q.held[seq]; held && only == 0 {
-		x.tried = s.letterRouteOf(q).number
+		x.tried = s.deadLetterRouteOf(q).number
 		q.held[seq] = x
 	}
 }
 
-// letterRouteOf returns where q's letters lead.
-func (v *VHost) letterRouteOf(q *queueState) *letterRoute {
-	w, set := &q.letterRoute, q.settings
+// deadLetterRouteOf returns where q's dead letters lead.
+func (v *VHost) deadLetterRouteOf(q *queueState) *deadLetterRoute {
+	w, set := &q.deadLetterRoute, q.settings
 	if w.number > 0 && w.version == v.topo.Version() && w.dlx == set.DeadLetterExchange && w.dlrk == set.DeadLetterRoutingKey {
 		return w
 	}
-	*w = letterRoute{number: w.number + 1, version: v.topo.Version(), dlx: set.DeadLetterExchange, dlrk: set.DeadLetterRoutingKey}
+	*w = deadLetterRoute{number: w.number + 1, version: v.topo.Version(), dlx: set.DeadLetterExchange, dlrk: set.DeadLetterRoutingKey}
 	x := v.topo.Exchange(w.dlx)
 	switch {
 	case x == nil:
@@ -186,11 +186,11 @@ func (v *VHost) letterRouteOf(q *queueState) *letterRoute {
 	return w
 }
 
-// stuck reports whether a letter need not be read to be known to stay held, and notes why. A target
-// that has no space is believed only if the letter was tried since its way was made: it may be one
+// stuck reports whether a dead letter need not be read to be known to stay held, and notes why. A target
+// that has no space is believed only if the dead letter was tried since its way was made: it may be one
 // to which it would come in a cycle.
 func (s *step) stuck(q *queueState, seq queue.Seq, e *queue.Entry) bool {
-	x, w := q.held[seq], s.letterRouteOf(q)
+	x, w := q.held[seq], s.deadLetterRouteOf(q)
 	p := passage{took: x.took, missing: fact.LostExchange}
 	switch {
 	case x.cause == fact.Moved: // it goes on by itself
@@ -224,17 +224,17 @@ func (s *step) stuck(q *queueState, seq queue.Seq, e *queue.Entry) bool {
 		s.await(q, seq, p.full)
 		return true
 	}
-	s.holdLetter(q, seq, nil, p)
+	s.holdDeadLetter(q, seq, nil, p)
 	return true
 }
 
-// retryBlocked lets letters into t that waited for space in it, in order, a portion at a time. One
+// retryBlocked lets dead letters into t that waited for space in it, in order, a portion at a time. One
 // that is too large for the space that there is lets smaller ones pass.
 func (s *step) retryBlocked(t *queueState, depth int) {
 	all := s.holding.blocked[t.id]
 	delete(s.holding.blocked, t.id)
 	n := 0
-	var large []letterAt
+	var large []deadLetterAt
 	for ; n < len(all) && n < retryBlockedMax && s.moves < movesMax && s.work < s.drainMax && !t.refusesBytes(0, true); n++ {
 		q, e := s.heldAt(all[n])
 		switch {
@@ -247,7 +247,7 @@ func (s *step) retryBlocked(t *queueState, depth int) {
 	}
 	more := n < len(all) && (len(large) < n || s.moves >= movesMax || s.work >= s.drainMax) // and it is worth while
 	first := n - len(large)
-	copy(all[first:], large) // back to the front, where letters have gone: the others are too many to be moved
+	copy(all[first:], large) // back to the front, where dead letters have gone: the others are too many to be moved
 	if all = append(all[first:], s.holding.blocked[t.id]...); len(all) == 0 {
 		return
 	}
@@ -265,8 +265,8 @@ func (s *step) lookLater(q *queueState) {
 	}
 }
 
-// heldAt finds a held letter; nil if it is held no more.
-func (v *VHost) heldAt(at letterAt) (*queueState, *queue.Entry) {
+// heldAt finds a held dead letter; nil if it is held no more.
+func (v *VHost) heldAt(at deadLetterAt) (*queueState, *queue.Entry) {
 	q := v.queues[at.queue]
 	if q == nil {
 		return nil, nil
@@ -277,19 +277,19 @@ func (v *VHost) heldAt(at letterAt) (*queueState, *queue.Entry) {
 	return nil, nil
 }
 
-// rerouted is told, at the end of each step, to have letters tried again if the topology has changed.
+// rerouted is told, at the end of each step, to have dead letters tried again if the topology has changed.
 func (s *step) rerouted() {
-	if len(s.holding.letters) > 0 && s.holding.swept != s.topo.Version() {
+	if len(s.holding.deadLetters) > 0 && s.holding.swept != s.topo.Version() {
 		s.holding.swept = s.topo.Version()
 		s.sweepSoon()
 	}
 }
 
-// sweepSoon has all letters tried again, as soon as sweeps may.
+// sweepSoon has all dead letters tried again, as soon as sweeps may.
 func (s *step) sweepSoon() {
 	h := &s.holding
 	switch {
-	case len(h.letters) == 0:
+	case len(h.deadLetters) == 0:
 	case h.next > 0:
 		h.again = true
 	default:
@@ -309,7 +309,7 @@ func (s *step) armSweep(at deadline.Instant) {
 	s.deadlines.Add(deadline.Entry{At: at, Owner: ownSweep})
 }
 
-// sweep tries a portion of the held letters, and arms the next.
+// sweep tries a portion of the held dead letters, and arms the next.
 func (s *step) sweep() {
 	h := &s.holding
 	h.at = 0
@@ -323,8 +323,8 @@ func (s *step) sweep() {
 		h.swept = s.topo.Version()
 	}
 	reads, batch := 0, storage.Index(0)
-	for n := 0; n < sweepMax && reads < readsMax && h.next < len(h.letters) && !s.full(); n++ {
-		at := h.letters[h.next]
+	for n := 0; n < sweepMax && reads < readsMax && h.next < len(h.deadLetters) && !s.full(); n++ {
+		at := h.deadLetters[h.next]
 		h.next++
 		if q, e := s.heldAt(at); e != nil && !s.stuck(q, at.seq, e) {
 			if e.Flags&queue.Volatile == 0 && e.Index != batch {
@@ -333,20 +333,20 @@ func (s *step) sweep() {
 			s.retry(q, at.seq, 0, 0)
 		}
 		if _, e := s.heldAt(at); e != nil {
-			h.letters[h.kept] = at
+			h.deadLetters[h.kept] = at
 			h.kept++
 		}
 	}
 	h.reads += reads
-	if h.next < len(h.letters) {
+	if h.next < len(h.deadLetters) {
 		s.armSweep(s.Now)
 		return
 	}
-	h.letters = slices.Delete(h.letters, h.kept, len(h.letters))
+	h.deadLetters = slices.Delete(h.deadLetters, h.kept, len(h.deadLetters))
 	h.next = 0
-	h.notBefore = s.From + deadline.Instant(min(int64(len(h.letters))/sweepsPerMilli+1000*int64(h.reads)/readsPerPause, sweepRarest))
+	h.notBefore = s.From + deadline.Instant(min(int64(len(h.deadLetters))/sweepsPerMilli+1000*int64(h.reads)/readsPerPause, sweepRarest))
 	switch {
-	case len(h.letters) == 0:
+	case len(h.deadLetters) == 0:
 		h.pause = sweepEvery
 	case h.again:
 		s.armSweep(h.notBefore)
@@ -356,8 +356,8 @@ func (s *step) sweep() {
 	}
 }
 
-// heldFrom lists the first held letters from seq on, in order, most at the most: sorting all of a million would take
-// too long to be looked at.
+// heldFrom lists the first held dead letters from seq on, in order, most at the most: sorting all of a
+// million would take too long to be looked at.
 func (q *queueState) heldFrom(seq queue.Seq, most int) []queue.Seq {
 	var least []queue.Seq
 	trim := func() {

@@ -15,13 +15,13 @@ import (
 type Rights interface {
 	// Job is why the user of a job may not have it carried out, nil if the user may.
 	Job(o *JobSpec) error
-	// Letter tells whether the user of an order sees a message of its source, and may have it taken.
-	Letter(o *JobSpec, x *Seen) (sees, may bool)
+	// Message tells whether the user of an order sees a message of its source, and may have it taken.
+	Message(o *JobSpec, x *Seen) (sees, may bool)
 }
 
-// A Job sends letters back, or discards them: many, one after the other, at its pace. It is durable state: what it has
-// done is in the log together with the letters that it moved, so that a restart goes on where it was, and no letter
-// goes twice. Source: ours, decision 16.
+// A Job sends messages back, or discards them: many, one after the other, at its pace. It is durable state:
+// what it has done is in the log together with the messages that it moved, so that a restart goes on where it
+// was, and no message goes twice. Source: ours, decision 16.
 type Job struct {
 	ID fact.JobID
 	JobSpec
@@ -31,7 +31,7 @@ type Job struct {
 // A JobSpec is what a job is to do.
 type JobSpec struct {
 	User     string
-	Discard  bool        // letters go to the lost store, or are gone if they are there
+	Discard  bool        // messages go to the lost store, or are gone if they are there
 	Source   Where       // a queue or the lost store
 	IDs      []MessageID // these, at most JobIDsMax; else
 	Filter   string      // those that it lets through, as package filter reads it
@@ -42,11 +42,11 @@ type JobSpec struct {
 	Exchange string // of TargetExchange
 	Key      string // of TargetExchange
 	Queue    string // of TargetQueue: this one for all of them; "": each to the queue where it failed
-	Force    bool   // letters may go to the source
+	Force    bool   // messages may go to the source
 
-	Rate           uint64 // letters per second, 0: as fast as may be
+	Rate           uint64 // messages per second, 0: as fast as may be
 	Canary         uint64 // so many first, 0: none
-	Watch          uint64 // ms that are waited after the canary, each step of the ramp, and the last letter
+	Watch          uint64 // ms that are waited after the canary, each step of the ramp, and the last message
 	Ramp           bool   // ten times as many after each watch
 	StopPercent    uint64 // that may come back of those that were sent lately; 0: any number
 	StopNoConsumer bool   // stop before a queue without consumers
@@ -61,7 +61,7 @@ type Where struct {
 	Schedule string
 }
 
-// A Target is where a letter is sent.
+// A Target is where a message is sent.
 type Target uint8
 
 // The targets. TargetOnward is for lost letters alone: where they were going.
@@ -102,7 +102,7 @@ func (s JobState) active() bool { return s == JobRunning || s == JobWatching }
 // Ended reports whether it never will.
 func (s JobState) Ended() bool { return s >= JobDone }
 
-// SkipReason is why a job leaves a letter where it is.
+// SkipReason is why a job leaves a message where it is.
 type SkipReason uint8
 
 // The reasons.
@@ -111,7 +111,7 @@ const (
 	SkipNoRoute                          // it leads to no queue
 	SkipRefused                          // a queue has no space
 	SkipNoQueue                          // the queue is not there
-	SkipUnknown                          // there is no such letter
+	SkipUnknown                          // there is no such message
 	SkipBusy                             // a consumer has it, it waits, or it is held
 	SkipAccess                           // the user of the job may not see it, or not publish it where it would go
 	SkipNoOrigin                         // nobody knows where it failed
@@ -151,7 +151,7 @@ type Progress struct {
 	Moved    uint64
 	Refused  [skipReasons]uint64
 	CameBack uint64
-	Rate     uint64           // letters per second now, 0: as fast as may be
+	Rate     uint64           // messages per second now, 0: as fast as may be
 	Quota    uint64           // of Moved, after which it watches; 0: there is none
 	Until    deadline.Instant // vhost time: while it watches
 	Finished bool             // there is nothing left to look at
@@ -161,7 +161,7 @@ type Progress struct {
 	MidBack  uint64           // CameBack at that time
 }
 
-// JobIDsMax bounds the letters that a job names one by one.
+// JobIDsMax bounds the messages that a job names one by one.
 const JobIDsMax = 10_000
 
 const (
@@ -172,9 +172,9 @@ const (
 	jobBytesMax = 256 << 10 // octets of messages that a filter looks through in a portion, but for the last one
 	jobMovesMax = 256       // and moves
 	jobSpare    = 16        // messages that are listed together, beyond those that may be moved: of most filters let through not all
-	jobStretch  = 100       // letters, or the canary if that is more: what came back is counted over one or two such stretches
+	jobStretch  = 100       // messages, or the canary if that is more: what came back is counted over one or two such stretches
 	jobPace     = 10        // ms between portions where there is a rate
-	backDelay   = 100       // ms until it is in the log that a letter came back
+	backDelay   = 100       // ms until it is in the log that a message came back
 	watchUsual  = 10_000
 	watchMax    = 86_400_000
 	rateMax     = 1_000_000

@@ -8,7 +8,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// ways are the words for where letters go; EXCHANGE:KEY is elsewhere, EXCHANGE: with their own keys.
+// ways are the words for where messages go; EXCHANGE:KEY is elsewhere, EXCHANGE: with their own keys.
 var wayWords = map[string]Target{"origin": TargetOrigin, "queue": TargetQueue, "on": TargetOnward}
 
 // where reads QUEUE, or lost.

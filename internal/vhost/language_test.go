@@ -20,8 +20,8 @@ type (
 //
 //	[channel:] verb operand… [option | option=value]…
 //
-// A channel is named by a letter for its connection, and a digit if the connection has more than one: a, b, b2.
-// It is opened by its first use. Without a name the channel is a. Verbs and their options:
+// A channel is named by a character for its connection, and a digit if the connection has more than one: a,
+// b, b2. It is opened by its first use. Without a name the channel is a. Verbs and their options:
 //
 //	connect b [window=BYTES] [user=NAME] [notify]      before b's first channel, if it is to be special
 //	declare QUEUE [transient] [exclusive] [auto-delete] [passive] [ARGUMENT]…

@@ -30,7 +30,7 @@ func (s *step) enforce(q *queueState, depth int) {
 		if !ok {
 			return // what is over the limit waits
 		}
-		// to give up a letter is next to no work
+		// to give up a dead letter is next to no work
 		if q != s.lost && (n == excessMax || s.work >= s.drainMax || s.moves >= movesMax/2) {
 			q.excess = s.Now
 			s.deadlines.Add(deadline.Entry{At: q.excess, Owner: owner(q, ownExcess)})

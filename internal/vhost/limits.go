@@ -33,8 +33,8 @@ const (
 	// fact is what makes, moves or returns a copy; an end of one alone is less. A chunk is 256 messages that are ended
 	// without a look at them; a read is one of a batch that may lie on the disk, and a record that is larger than that
 	// counts for its size; a queue is what is deleted, or looked at because a consumer left it. Each of very many
-	// queues that a letter is for is found anew for each portion of them. A point is what routing counts its work in. A
-	// match is one part of a pattern for one octet of a name.
+	// queues that a dead letter is for is found anew for each portion of them. A point is what routing counts
+	// its work in. A match is one part of a pattern for one octet of a name.
 	workOfFact  = 512
 	workOfRoute = 32
 	workOfRule  = 1 << 10
@@ -55,23 +55,23 @@ const (
 	wakeMany   = 64
 	// rulingMax is how many changes of policies that are not in force on all queues are told apart.
 	rulingMax = 16
-	// stepWorkMax is how much the letters that move on at once may make in a step, in bytes, and hopsKeptMax how many
-	// of those that may not are kept in the lost store.
+	// stepWorkMax is how much the dead letters that move on at once may make in a step, in bytes, and
+	// hopsKeptMax how many of those that may not are kept in the lost store.
 	stepWorkMax = 64 << 20
 	hopsKeptMax = 64
 	// recentBytesMax bounds a recent history likewise.
 	recentBytesMax = 64 << 20
-	// readsMax is how many batches a tick reads to try held letters again, and readsPerPause by how many reads the
-	// pause to the next sweep grows by a second: a read may take a few ms.
+	// readsMax is how many batches a tick reads to try held dead letters again, and readsPerPause by how many
+	// reads the pause to the next sweep grows by a second: a read may take a few ms.
 	readsMax      = 16
 	readsPerPause = 250
 	// hopsMax is how many queues a dead letter may run through at one moment. Real chains are short; a ring of
 	// queues that are full would never end.
 	hopsMax = 128
 	// movesMax is how many copies dead letters may become at the moment of their arrival in a single command, so that
-	// letters that multiply among full queues have an end. What goes beyond is lost, with cause hops; a queue that is
-	// over its limit goes on with the next tick from half of it. First moves do not count: a settlement of many may end
-	// any number of deliveries.
+	// dead letters that multiply among full queues have an end. What goes beyond is lost, with cause hops; a
+	// queue that is over its limit goes on with the next tick from half of it. First moves do not count: a
+	// settlement of many may end any number of deliveries.
 	movesMax = 1 << 14
 	// lossesMax is how many losses are kept for a log that does not look.
 	lossesMax = 64
@@ -81,22 +81,23 @@ const (
 	// chainMax is how many ways to die a message may meet without a rejection between them: real ladders are short, and
 	// its history is written anew at each.
 	chainMax = 1024
-	// historyBytesMax is how large the history of a letter may grow: each hop writes it anew, and every death has all
-	// routing keys of its hop.
+	// historyBytesMax is how large the history of a dead letter may grow: each hop writes it anew, and every
+	// death has all routing keys of its hop.
 	historyBytesMax = 256 << 10
 	// clientDeathsMax is how many entries of a publisher's x-death are read, where they are.
 	clientDeathsMax = 64
-	// retryBlockedMax is how many letters a queue with space again takes at once; the rest follows tick by tick.
+	// retryBlockedMax is how many dead letters a queue with space again takes at once; the rest follows tick
+	// by tick.
 	retryBlockedMax = 256
-	// sweepMax is how many held letters one tick tries again.
+	// sweepMax is how many held dead letters one tick tries again.
 	sweepMax = 4096
-	// sweepFirst, sweepEvery and sweepRarest are the ms until held letters are tried again although nothing has
-	// changed: at first, then twice as long each time. Source: docs/compat/dead-lettering.md#12.
+	// sweepFirst, sweepEvery and sweepRarest are the ms until held dead letters are tried again although
+	// nothing has changed: at first, then twice as long each time. Source: docs/compat/dead-lettering.md#12.
 	sweepFirst  = 1000
 	sweepEvery  = 1000
 	sweepRarest = 60_000
-	// sweepsPerMilli is how many letters may be tried per ms of pause, so that a topology that changes all the time
-	// leaves time for other things. A letter that need not be read takes about 0.3 µs.
+	// sweepsPerMilli is how many dead letters may be tried per ms of pause, so that a topology that changes
+	// all the time leaves time for other things. A dead letter that need not be read takes about 0.3 µs.
 	sweepsPerMilli = 200
 	// handedDelay is for how long a handing over may stay out of the log, ms. Source: ours, docs/durability.md.
 	handedDelay = 100

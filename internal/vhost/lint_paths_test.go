@@ -102,7 +102,8 @@ func TestPaths(t *testing.T) {
 }
 
 func TestPathsEnd(t *testing.T) {
-	// If this fails, a topology that multiplies letters holds the broker up when somebody asks for a path.
+	// If this fails, a topology that multiplies dead letters holds the broker up when somebody asks for a
+	// path.
 	t.Parallel()
 	var lines []string
 	for i := range 40 {
@@ -230,7 +231,7 @@ func whereabouts(v vhost.Reader) map[string]int {
 	for _, q := range v.Queues() {
 		n[q.Name] += q.Ready
 		n["held"] += q.Held
-		held, _ := v.HeldLetters(q.Name, 0, q.Held, math.MaxInt64)
+		held, _ := v.HeldDeadLetters(q.Name, 0, q.Held, math.MaxInt64)
 		for _, x := range held {
 			if x.Cause == fact.LostCycle {
 				n["held:cycle"]++

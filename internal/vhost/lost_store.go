@@ -12,15 +12,15 @@ import (
 )
 
 // The lost store keeps the vhost's lost letters: dead letters that RabbitMQ would drop without a trace. It is the queue
-// with number 0, which has no name and no consumers. Beside its record a letter in it has its info: its history,
-// and after that why it is there, since when, and for which queue it was.
+// with number 0, which has no name and no consumers. Beside its record a lost letter has its info: its
+// history, and after that why it is there, since when, and for which queue it was.
 //
 //	info = history cause at target
 //
 // Source: ours, decision 7.
 const lostID fact.QueueID = 0
 
-// lostInfo is what the lost store knows of a letter.
+// lostInfo is what the lost store knows of a lost letter.
 type lostInfo struct {
 	cause  fact.Cause
 	at     deadline.Instant
@@ -50,8 +50,8 @@ func parseLostInfo(p []byte) (fact.History, lostInfo, error) {
 	return h, x, err
 }
 
-// storeLost puts a copy of m, a letter of from that found no place, in the lost store, and reports whether there is
-// one.
+// storeLost puts a copy of m, a dead letter of from that could not be delivered, in the lost store, and
+// reports whether there is one.
 func (s *step) storeLost(from *queueState, m *message, cause fact.Cause, target string) bool {
 	kept := s.options.LostLettersMaxBytes > 0
 	s.lose(from, cause, kept)
@@ -76,7 +76,7 @@ func (s *step) putInLost(m *message, cause fact.Cause, target string) {
 	f.History = s.store(fact.Remembered, durable, len(b), func(to []byte) []byte { return append(to, b...) })
 	f.Entry = queue.Entry{
 		Index: ref.Index, Offset: ref.Offset, Size: ref.Size, BodyBytes: ref.Size + uint32(len(b)), Priority: uint8(cause),
-		ExpireAt: s.From + deadline.Instant(s.options.LostLettersMaxAge), Flags: queue.Letter,
+		ExpireAt: s.From + deadline.Instant(s.options.LostLettersMaxAge), Flags: queue.HasHistory,
 	}
 	s.flag(s.lost, &f.Entry, ref, durable, m.reportsFailure)
 	s.emit(&f)
@@ -87,23 +87,23 @@ func (s *step) putInLost(m *message, cause fact.Cause, target string) {
 	}
 }
 
-// loser is the letter that goes when the lost store is full.
+// loser is the lost letter that goes when the lost store is full.
 func (v *VHost) loser() (seq queue.Seq, ok bool) {
 	return v.shares.loser()
 }
 
-// evict ends a letter that the lost store has no space or no time for any more.
+// evict ends a lost letter that the lost store has no space or no time for any more.
 func (s *step) evict(seq queue.Seq) {
 	s.note(Loss{Cause: fact.GoneShelf})
 	s.end(s.lost, seq, fact.GoneShelf)
 	s.markDirty(s.lost, 0)
 }
 
-// A Selection names letters in the lost store, and where they shall go; or messages that wait, and when.
+// A Selection names lost letters, and where they shall go; or messages that wait, and when.
 type Selection struct {
 	IDs []MessageID // at most SelectionMax
-	// Exchange and RoutingKey are where Republish sends the letters, if Elsewhere, with their own keys if KeepKeys;
-	// else each goes where it was going.
+	// Exchange and RoutingKey are where Republish sends the lost letters, if Elsewhere, with their own keys
+	// if KeepKeys; else each goes where it was going.
 	Elsewhere, KeepKeys  bool
 	Exchange, RoutingKey string
 
@@ -114,13 +114,13 @@ type Selection struct {
 // SelectionMax bounds a Selection, so that a command stays short.
 const SelectionMax = 1000
 
-// republish decides Republish: each letter leaves the lost store for all queues that its exchange routes it to, or
-// stays and the answer says why. Source: ours, decision 7.
+// republish decides Republish: each lost letter leaves the lost store for all queues that its exchange routes
+// it to, or stays and the answer says why. Source: ours, decision 7.
 func (s *step) republish(ch *channel, c *Command) *amqp.Error {
 	return s.eachSelected(ch, c, func(seq queue.Seq) string { return s.sendOn(seq, c.Selection) })
 }
 
-// discard decides Discard: letters leave the lost store for good.
+// discard decides Discard: lost letters leave the lost store for good.
 func (s *step) discard(ch *channel, c *Command) *amqp.Error {
 	return s.eachSelected(ch, c, func(seq queue.Seq) string {
 		s.end(s.lost, seq, fact.GonePurged)
@@ -128,7 +128,7 @@ func (s *step) discard(ch *channel, c *Command) *amqp.Error {
 	})
 }
 
-// eachSelected does something to each letter that c names, and answers for each.
+// eachSelected does something to each lost letter that c names, and answers for each.
 func (s *step) eachSelected(ch *channel, c *Command, do func(queue.Seq) string) *amqp.Error {
 	if len(c.Selection.IDs) > SelectionMax {
 		return amqp.PreconditionFailed("%d lost letters exceed the limit of %d per command", len(c.Selection.IDs), SelectionMax)
@@ -147,7 +147,7 @@ func (s *step) eachSelected(ch *channel, c *Command, do func(queue.Seq) string) 
 	return nil
 }
 
-// sendOn publishes one letter of the lost store, and says what came of it.
+// sendOn publishes one lost letter, and says what came of it.
 func (s *step) sendOn(seq queue.Seq, to *Selection) string {
 	m := s.loadMessage(s.lost, seq)
 	h := *m.history
@@ -158,7 +158,7 @@ func (s *step) sendOn(seq queue.Seq, to *Selection) string {
 		}
 	}
 	h.Redrive = h.Redrive.Again(0)
-	m.history, m.letter, m.historyVolatile = &h, storage.Ref{}, storage.Ref{}
+	m.history, m.historyRef, m.historyVolatile = &h, storage.Ref{}, storage.Ref{}
 	targets, keepers, why := s.onward(seq, &m, to.Elsewhere)
 	switch {
 	case why != 0:
@@ -182,7 +182,7 @@ func (s *step) sendOn(seq queue.Seq, to *Selection) string {
 	return fact.Redriven.String()
 }
 
-// onward finds where a letter of the lost store goes. The copy that one queue did not get goes to that queue alone: the
+// onward finds where a lost letter goes. The copy that one queue did not get goes to that queue alone: the
 // others that its exchange leads to have theirs. Another one goes through the dead-letter exchange that its queue has
 // now, and if it has none, or is gone, through the one that it had: what was misspelt may have been mended since.
 func (s *step) onward(
@@ -202,7 +202,7 @@ func (s *step) onward(
 	if x == nil {
 		return nil, nil, fact.LostExchange
 	}
-	route := s.routeLetter(x, m)
+	route := s.routeByHistory(x, m)
 	for _, id := range route.Queues {
 		targets = append(targets, s.queues[id])
 	}
@@ -212,8 +212,8 @@ func (s *step) onward(
 	return targets, route.Delayed, 0
 }
 
-// routeLetter asks the topology where a letter goes from x, by its history's keys.
-func (s *step) routeLetter(x *topology.Exchange, m *message) topology.Route {
+// routeByHistory asks the topology where a message goes from x, by its history's keys.
+func (s *step) routeByHistory(x *topology.Exchange, m *message) topology.Route {
 	h := m.history
 	headers := m.scan().Headers
 	if headers != nil {
@@ -229,14 +229,14 @@ func (s *step) routeLetter(x *topology.Exchange, m *message) topology.Route {
 	return s.routeOf(x, &t, nil)
 }
 
-// lostSeq finds a letter by its ID: IDs begin with 1.
+// lostSeq finds a lost letter by its ID: IDs begin with 1.
 func (v *VHost) lostSeq(id MessageID) (queue.Seq, bool) {
 	seq := seqOf(id)
 	return seq, id > 0 && v.lost.messages.Entry(seq) != nil
 }
 
-// entropyOf is the bits by which exchanges choose for a letter. They are the same each time that the letter is tried,
-// so that a retry does not find another queue by chance.
+// entropyOf is the bits by which exchanges choose for a message. They are the same each time that the message
+// is tried, so that a retry does not find another queue by chance.
 func (s *step) entropyOf(m *message) uint64 {
 	r := m.record
 	if r.IsZero() {
@@ -248,7 +248,7 @@ func (s *step) entropyOf(m *message) uint64 {
 	return uint64(r.Index)<<32 ^ uint64(r.Offset)<<8 ^ uint64(m.history.Total())
 }
 
-// LostLetter is a letter in the lost store as lists show it.
+// LostLetter is a lost letter as lists show it.
 type LostLetter struct {
 	ID         MessageID
 	Cause      fact.Cause

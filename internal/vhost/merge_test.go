@@ -9,8 +9,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// letterOf is a dead letter with so many deaths, the newest of which is of queue q0.
-func letterOf(deaths int, headers amqp.Table, returns uint32) *Delivered {
+// deadLetterOf is a dead letter with so many deaths, the newest of which is of queue q0.
+func deadLetterOf(deaths int, headers amqp.Table, returns uint32) *Delivered {
 	h := fact.History{Exchange: "dlx", Keys: []string{"key"}, Share: 1}
 	for i := range deaths {
 		h.Deaths = append(h.Deaths, fact.Death{Queue: fmt.Sprint("q", i), Reason: fact.Rejected, Count: 1, Keys: []string{"k"}})
@@ -39,13 +39,14 @@ func headersWithin(t *testing.T, d *Delivered, limit int) (headers amqp.Table, s
 	return p.Headers, len(v.Properties)
 }
 
-// TestLettersFitInAHeaderFrame says that a letter with a long history is sent in a frame that its consumer has not
-// agreed to, which ends the connection at every attempt; or that more of the history is lost than need be.
-func TestLettersFitInAHeaderFrame(t *testing.T) {
+// TestDeadLettersFitInAHeaderFrame says that a dead letter with a long history is sent in a frame that its
+// consumer has not agreed to, which ends the connection at every attempt; or that more of the history is lost
+// than need be.
+func TestDeadLettersFitInAHeaderFrame(t *testing.T) {
 	t.Parallel()
 	const deaths = 500
 	theirs := amqp.Table{{Name: "a", Value: amqp.String("first")}, {Name: "z", Value: amqp.Array(amqp.Int32(1))}}
-	d := letterOf(deaths, theirs, 3)
+	d := deadLetterOf(deaths, theirs, 3)
 	all, full := headersWithin(t, d, 0)
 	if x, _ := all.Get("x-death"); len(x.Array) != deaths {
 		t.Fatalf("%d deaths without a limit", len(x.Array))
@@ -70,12 +71,13 @@ func TestLettersFitInAHeaderFrame(t *testing.T) {
 	}
 }
 
-// TestWhatIsLeftOutFirst says that a letter loses more important headers before lesser ones, or its publisher's; or
-// that an x-death of the publisher's own is taken for the broker's when there is no space for that.
+// TestWhatIsLeftOutFirst says that a dead letter loses more important headers before lesser ones, or its
+// publisher's; or that an x-death of the publisher's own is taken for the broker's when there is no space for
+// that.
 func TestWhatIsLeftOutFirst(t *testing.T) {
 	t.Parallel()
 	theirs := amqp.Table{{Name: "mine", Value: amqp.String(strings.Repeat("m", 100))}, {Name: "x-death", Value: amqp.String("forged")}}
-	d := letterOf(3, theirs, 3)
+	d := deadLetterOf(3, theirs, 3)
 	_, full := headersWithin(t, d, 0)
 	order := []string{
 		"x-death", "x-last-death-exchange", "x-last-death-queue", "x-last-death-reason",
@@ -107,14 +109,16 @@ func TestWhatIsLeftOutFirst(t *testing.T) {
 	}
 }
 
-// TestLargeHeadersAreNotDecoded says that each delivery of a letter costs as much as its publisher's headers are
-// large, decoded: a forged x-death of tens of thousands of entries would be paid for by the broker, over and over.
+// TestLargeHeadersAreNotDecoded says that each delivery of a dead letter costs as much as its publisher's
+// headers are large, decoded: a forged x-death of tens of thousands of entries would be paid for by the
+// broker, over and over.
 func TestLargeHeadersAreNotDecoded(t *testing.T) {
 	forged := make([]amqp.Value, 25_000)
 	for i := range forged {
 		forged[i] = amqp.TableValue(nil)
 	}
-	d := letterOf(3, amqp.Table{{Name: "mine", Value: amqp.Int32(1)}, {Name: "x-death", Value: amqp.Array(forged...)}}, 0)
+	d := deadLetterOf(3, amqp.Table{{Name: "mine", Value: amqp.Int32(1)}, {Name: "x-death",
+		Value: amqp.Array(forged...)}}, 0)
 	buf := make([]byte, 0, 1<<20)
 	allocs := testing.AllocsPerRun(10, func() {
 		if _, _, err := d.AppendView(buf, 8000); err != nil {

@@ -40,10 +40,10 @@ type duel struct {
 	seen   *coverage
 
 	// The machine's copies by the oracle's names.
-	names    map[fact.QueueID]string
-	arrived  map[fact.QueueID]int
-	arrivals map[fact.QueueID]map[queue.Seq]int
-	letters  map[oracle.CopyID]string // that came in the present step, in words
+	names       map[fact.QueueID]string
+	arrived     map[fact.QueueID]int
+	arrivals    map[fact.QueueID]map[queue.Seq]int
+	deadLetters map[oracle.CopyID]string // that came in the present step, in words
 
 	// What the machine did in the present step, as far as the oracle has come with it.
 	fact, effect int
@@ -68,7 +68,7 @@ func (d *duel) play(o *op) error {
 	if o.advance > 0 {
 		return d.advance(deadline.Instant(o.advance))
 	}
-	if pause := d.world.v.holding.notBefore - d.world.now; pause > 0 { // held letters would be tried that much later
+	if pause := d.world.v.holding.notBefore - d.world.now; pause > 0 { // held ones would be tried that much later
 		if err := d.advance(pause); err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func (d *duel) step(c *oracle.Command) error {
 // with the last message that it returns, and perhaps keeps.
 func (d *duel) follow(own int) {
 	facts := d.world.out.Facts
-	d.letters = map[oracle.CopyID]string{}
+	d.deadLetters = map[oracle.CopyID]string{}
 	for i := range facts {
 		switch f := &facts[i]; f.Kind {
 		case fact.Returned:
@@ -188,8 +188,8 @@ func (d *duel) follow(own int) {
 			}
 			d.arrived[f.Queue]++
 			d.arrivals[f.Queue][f.Seq] = d.arrived[f.Queue]
-			if f.Queue != lostID && f.Entry.Flags&queue.Letter != 0 {
-				d.letters[oracle.CopyID{Queue: d.names[f.Queue], Arrival: d.arrived[f.Queue]}] = d.letter(f)
+			if f.Queue != lostID && f.Entry.Flags&queue.HasHistory != 0 {
+				d.deadLetters[oracle.CopyID{Queue: d.names[f.Queue], Arrival: d.arrived[f.Queue]}] = d.deadLetter(f)
 			}
 		}
 	}
@@ -229,7 +229,7 @@ func (d *duel) Taker(among []oracle.ConsumerID) int {
 
 // Taken implements oracle.Choices.
 func (d *duel) Taken(as oracle.CopyID, among []string) int {
-	return max(slices.Index(among, d.letters[as]), 0)
+	return max(slices.Index(among, d.deadLetters[as]), 0)
 }
 
 // machineCommand is a command in the machine's words.
@@ -243,8 +243,8 @@ func machineCommand(c *oracle.Command) Command {
 		Internal: c.Internal, Passive: c.Passive, NoAck: c.NoAck, Global: c.Global, Prefetch: uint16(c.Prefetch), Arguments: c.Arguments,
 	}
 	switch {
-	case c.Letters != nil:
-		m.Selection = &Selection{IDs: c.Letters, Elsewhere: c.Exchange != "" || c.Key != "", Exchange: c.Exchange, RoutingKey: c.Key}
+	case c.LostLetters != nil:
+		m.Selection = &Selection{IDs: c.LostLetters, Elsewhere: c.Exchange != "" || c.Key != "", Exchange: c.Exchange, RoutingKey: c.Key}
 	case c.Kind == oracle.Bind && c.ToExchange:
 		m.Kind = BindExchange
 	case c.Kind == oracle.Unbind && c.ToExchange:
@@ -298,7 +298,7 @@ func (d *duel) hear(e *Effect) error {
 	case Cancelled:
 		say(oracle.Cancelled, "cancelled %s", e.ConsumerTag)
 	case Answered:
-		say(oracle.Answered, "letter %d %s", e.Tag, e.Name)
+		say(oracle.Answered, "lost letter %d %s", e.Tag, e.Name)
 	case Closed:
 		say(oracle.Answered, "refused %d", e.Err.Code)
 	case Done:
@@ -310,7 +310,7 @@ func (d *duel) hear(e *Effect) error {
 		case DeleteQueue:
 			say(oracle.Answered, "deleted count=%d", e.Count)
 		case Republish, Discard:
-			say(oracle.Answered, "letters count=%d", e.Count)
+			say(oracle.Answered, "lost letters count=%d", e.Count)
 		}
 	}
 	return nil

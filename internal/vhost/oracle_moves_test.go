@@ -46,7 +46,7 @@ func (r *rules) likes(what string, n int) bool {
 	return r.taste[what] && r.once(n)
 }
 
-// crowd is what makes full queues that hold letters for each other; seldom without being asked for.
+// crowd is what makes full queues that hold dead letters for each other; seldom without being asked for.
 var crowd = []string{"length", "refuse", "dlx", "at-least-once"}
 
 func (r *rules) queue() string { return r.one(r.queues...) }
@@ -104,7 +104,7 @@ var moves = []struct {
 	}},
 	{1, "", (*rules).declareExchange},
 	{3, "", (*rules).bind},
-	{3, "", (*rules).letters},
+	{3, "", (*rules).lostLetters},
 	{5, "policy", (*rules).policy},
 	{2, "options", (*rules).options},
 }

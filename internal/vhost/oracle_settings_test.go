@@ -71,21 +71,21 @@ func (r *rules) arguments(name string) (t amqp.Table) {
 	return t
 }
 
-// letters sends some of the lost letters on, or throws them away.
-func (r *rules) letters() []op {
+// lostLetters sends some of the lost letters on, or throws them away.
+func (r *rules) lostLetters() []op {
 	c := oracle.Command{Kind: oracle.Republish}
-	for _, id := range r.duel.oracle.Letters() {
+	for _, id := range r.duel.oracle.LostLetters() {
 		if r.once(2) {
-			c.Letters = append(c.Letters, id)
+			c.LostLetters = append(c.LostLetters, id)
 		}
 	}
-	if c.Letters == nil {
+	if c.LostLetters == nil {
 		return r.publish()
 	}
 	switch r.dice.IntN(4) {
 	case 0:
 		c.Kind = oracle.Discard
-		c.Letters = append(c.Letters, c.Letters[0])
+		c.LostLetters = append(c.LostLetters, c.LostLetters[0])
 	case 1:
 		c.Exchange, c.Key = r.exchange(), r.key()
 	}

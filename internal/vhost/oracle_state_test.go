@@ -74,7 +74,7 @@ func (d *duel) copies(q *queueState) []oracle.CopyState {
 			}
 			slices.Sort(x.Took)
 		}
-		if e.Flags&queue.Letter != 0 {
+		if e.Flags&queue.HasHistory != 0 {
 			x.History = d.history(q, side.History, &x)
 		}
 		list = append(list, x)
@@ -88,8 +88,8 @@ var places = map[queue.State]oracle.Place{
 	queue.Ready: oracle.Ready, queue.Unacked: oracle.Unacked, queue.Waiting: oracle.Waiting, queue.Held: oracle.Held,
 }
 
-// letter is a letter that comes to a queue.
-func (d *duel) letter(f *fact.Fact) string {
+// deadLetter is a dead letter that comes to a queue.
+func (d *duel) deadLetter(f *fact.Fact) string {
 	if r := f.Entry.Ref(testLog); r.Log == storage.Volatile && d.world.v.volatile.chunk(r.Index) == nil {
 		return "" // it came from the shelf, and was gone again in the same step
 	}
@@ -100,7 +100,7 @@ func (d *duel) letter(f *fact.Fact) string {
 	return string(c.Body) + " " + d.history(d.world.v.queues[f.Queue], f.History, nil).String()
 }
 
-// history reads a letter's history; for one in the lost store, why it is there too.
+// history reads a dead letter's history; for one in the lost store, why it is there too.
 func (d *duel) history(q *queueState, at storage.Ref, x *oracle.CopyState) *oracle.History {
 	var h fact.History
 	var err error

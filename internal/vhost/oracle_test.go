@@ -23,7 +23,7 @@ var (
 // duelOps is how many things happen in one duel: a few topologies' worth of deaths, and short enough to read.
 const duelOps = 120
 
-// copiesMax ends a duel in which letters multiply: the oracle is slow, and nothing new comes of it.
+// copiesMax ends a duel in which dead letters multiply: the oracle is slow, and nothing new comes of it.
 const copiesMax = 400
 
 // TestOracle finds a topology of queues, dead-letter exchanges and policies under way in which the machine breaks a

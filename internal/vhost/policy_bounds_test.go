@@ -11,7 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// costly is a pattern that is slow to match with names of its letters, and never found in them.
+// costly is a pattern that is slow to match with names of its characters, and never found in them.
 func costly(i int) string {
 	return strings.Repeat("(a|b|c|d|e|f|g|h)?", 50) + fmt.Sprintf("[a-h]*z%d$", i)
 }

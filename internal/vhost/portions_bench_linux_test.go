@@ -95,14 +95,14 @@ func BenchmarkLongSteps(b *testing.B) {
 		{"publish/queues=1000", true, func(w *world, do func(Command)) []Command { fanout(do, 1000); return commands{to("amq.fanout", "")} }},
 		{"publish/queues=10000", true, func(w *world, do func(Command)) []Command { fanout(do, 10000); return commands{to("amq.fanout", "")} }},
 		{"publish/queues=100000", true, func(w *world, do func(Command)) []Command { fanout(do, 100000); return commands{to("amq.fanout", "")} }},
-		{"letter/queues=1000", true, func(w *world, do func(Command)) []Command {
-			return letterTo(do, fanout, queueOf("source", dlx...), to("", "source"), 1000)
+		{"dead letter/queues=1000", true, func(w *world, do func(Command)) []Command {
+			return deadLetterTo(do, fanout, queueOf("source", dlx...), to("", "source"), 1000)
 		}},
-		{"letter/queues=10000", true, func(w *world, do func(Command)) []Command {
-			return letterTo(do, fanout, queueOf("source", dlx...), to("", "source"), 10_000)
+		{"dead letter/queues=10000", true, func(w *world, do func(Command)) []Command {
+			return deadLetterTo(do, fanout, queueOf("source", dlx...), to("", "source"), 10_000)
 		}},
-		{"letter/queues=100000", true, func(w *world, do func(Command)) []Command {
-			return letterTo(do, fanout, queueOf("source", dlx...), to("", "source"), 100_000)
+		{"dead letter/queues=100000", true, func(w *world, do func(Command)) []Command {
+			return deadLetterTo(do, fanout, queueOf("source", dlx...), to("", "source"), 100_000)
 		}},
 		{"expire/500000", false, func(w *world, do func(Command)) []Command {
 			do(queueOf("q", argumentOf("x-message-ttl", 1000)))
@@ -470,7 +470,7 @@ func BenchmarkLongSteps(b *testing.B) {
 	}
 }
 
-func letterTo(do func(Command), fanout func(func(Command), int), source, publish Command, queues int) []Command {
+func deadLetterTo(do func(Command), fanout func(func(Command), int), source, publish Command, queues int) []Command {
 	fanout(do, queues)
 	do(source)
 	do(publish)

@@ -25,22 +25,22 @@ type message struct {
 	prioritized    bool // it has the priority property
 	priority       uint8
 	diedIn         []string // queues in an x-death that a client has copied
-	ttl            int64    // from the expiration property, -1 if none; a letter has none
+	ttl            int64    // from the expiration property, -1 if none; a dead letter has none
 
 	delay          int64            // ms for which a delayed exchange keeps it
 	malformedDelay *amqp.Error      // what the publisher is told if there is one, and that cannot be read
 	name           string           // its key where it waits, "" if none
 	until          deadline.Instant // queues deliver it no sooner
 
-	history *fact.History // of a letter
+	history *fact.History // of a dead letter
 
 	properties amqp.PropertyScan // see scan
 	scanned    bool
 
 	// Where the record and the history lie, as far as they were stored: durable first.
-	record, recordVolatile  storage.Ref
-	letter, historyVolatile storage.Ref
-	borrowed                bool // record is one of a transient copy, which was in the log before
+	record, recordVolatile      storage.Ref
+	historyRef, historyVolatile storage.Ref
+	borrowed                    bool // record is one of a transient copy, which was in the log before
 }
 
 // A publication is a message that a channel publishes, and where it goes.
@@ -400,14 +400,14 @@ func anyRefuses(queues []*queueState, m *message) bool {
 }
 
 // refusesBytes is refuses for a message with a body of that size.
-func (q *queueState) refusesBytes(body uint32, letter bool) bool {
-	return q.refusesMore(1, int64(body), letter)
+func (q *queueState) refusesBytes(body uint32, deadLetter bool) bool {
+	return q.refusesMore(1, int64(body), deadLetter)
 }
 
 // refusesMore is refuses for the last of n messages, with so many octets of bodies together. A quorum queue always has
 // space for a dead letter. Source: docs/compat/dead-lettering.md#11.
-func (q *queueState) refusesMore(n, octets int64, letter bool) bool {
-	return !q.settings.Overflow.DropsHead() && !(q.quorum && letter) && q.overWith(q.settings, queue.Held, n, octets)
+func (q *queueState) refusesMore(n, octets int64, deadLetter bool) bool {
+	return !q.settings.Overflow.DropsHead() && !(q.quorum && deadLetter) && q.overWith(q.settings, queue.Held, n, octets)
 }
 
 // counted is how many messages a limit looks at: what is ready or waiting, and, where the others do not have to go
@@ -442,7 +442,7 @@ func (s *step) enqueue(q *queueState, m *message) (durable bool) {
 		f.History = s.historyOf(m, durable)
 	}
 	if f.Entry.Flags.DeadLetter() || q.marked() {
-		q.counters().Letters++
+		q.counters().DeadLetters++
 	}
 	if f.Entry.ExpireAt != 0 && f.Entry.ExpireAt <= s.From {
 		f.Entry.ExpireAt = s.Now // TTL 0: good for this step only
@@ -473,9 +473,9 @@ func (m *message) historyFlags() queue.Flags {
 	case m.history == nil:
 		return 0
 	case m.history.Redrive.AtWork:
-		return queue.Letter | queue.AtWork
+		return queue.HasHistory | queue.AtWork
 	}
-	return queue.Letter
+	return queue.HasHistory
 }
 
 // flag sets what the flags of a new entry of q say of its record, which is at ref.
@@ -528,8 +528,8 @@ func (s *step) recordOf(m *message, durable bool) storage.Ref {
 const historySpare = 160
 
 func (s *step) historyOf(m *message, durable bool) storage.Ref {
-	if !m.letter.IsZero() {
-		return m.letter
+	if !m.historyRef.IsZero() {
+		return m.historyRef
 	}
 	if !durable && !m.historyVolatile.IsZero() {
 		return m.historyVolatile
@@ -537,7 +537,7 @@ func (s *step) historyOf(m *message, durable bool) storage.Ref {
 	b := fact.AppendHistory(make([]byte, 0, m.history.Size()+historySpare), m.history)
 	ref := s.store(fact.Remembered, durable, len(b), func(to []byte) []byte { return append(to, b...) })
 	if durable {
-		m.letter = ref
+		m.historyRef = ref
 	} else {
 		m.historyVolatile = ref
 	}

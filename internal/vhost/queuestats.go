@@ -9,7 +9,7 @@ type QueueStats struct {
 	DeliveredNoAck, GotNoAck         uint64                           // of Delivered and Got, without acknowledgement
 	Redelivered                      uint64                           // of Delivered and Got
 	GotNone                          uint64                           // gets that found nothing
-	Letters                          uint64                           // of Published: dead letters
+	DeadLetters                      uint64                           // of Published: dead letters
 	Written                          uint64                           // of Published: copies in the log
 	Purged                           uint64                           // messages that a purge took
 	Died                             [strategies][fact.Reasons]uint64 // by Strategy and Reason
@@ -21,12 +21,12 @@ type QueueStats struct {
 	// messages that stayed because they would have come round in a cycle
 	Kept     uint64
 	TimedOut uint64                  // consumers that took too long
-	Retried  [len(HeldCauses)]uint64 // held letters that were tried again in vain, by why
+	Retried  [len(HeldCauses)]uint64 // held dead letters that were tried again in vain, by why
 	Waits    uint64                  // returned messages that wait for their retry
 	// of Died: messages that had been retried as often as may be
 	Exhausted           uint64
-	Redriven, Discarded uint64 // letters that were sent back or discarded by hand
-	RedrivesRefused     uint64 // letters that were to be sent back, and stayed
+	Redriven, Discarded uint64 // messages that were sent back or discarded by hand
+	RedrivesRefused     uint64 // messages that were to be sent back, and stayed
 	CameBack            uint64 // of Redriven: have died again, wherever that was
 }
 
@@ -49,8 +49,8 @@ func (q *queueState) counts() QueueStats {
 // Strategy is how dead letters leave a queue. Source: RabbitMQ prometheus, dead_letter_strategy.
 type Strategy uint8
 
-// The strategies. Disabled is that of a queue whose dead-letter exchange is not set or, if letters are not held, is
-// not there.
+// The strategies. Disabled is that of a queue whose dead-letter exchange is not set or, if dead letters are
+// not held, is not there.
 const (
 	Disabled Strategy = iota
 	AtMostOnce
@@ -63,7 +63,7 @@ func (s Strategy) String() string {
 	return [strategies]string{"disabled", "at_most_once", "at_least_once"}[s]
 }
 
-// strategyOf is how a letter of q that dies now leaves it.
+// strategyOf is how a dead letter of q that dies now leaves it.
 func (v *VHost) strategyOf(q *queueState) Strategy {
 	switch {
 	case !q.settings.HasDLX:
@@ -90,7 +90,7 @@ func (s *QueueStats) Add(o *QueueStats) {
 	s.GotNoAck += o.GotNoAck
 	s.Redelivered += o.Redelivered
 	s.GotNone += o.GotNone
-	s.Letters += o.Letters
+	s.DeadLetters += o.DeadLetters
 	s.Written += o.Written
 	s.Purged += o.Purged
 	addAll(s.Retried[:], o.Retried[:])

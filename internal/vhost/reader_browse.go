@@ -20,7 +20,7 @@ type Seen struct {
 	Lost        bool
 	Scheduled   bool
 	State       queue.State
-	Letter      bool // it has a history
+	HasHistory  bool // it has a history
 	DeadLetter  bool // what is scheduled is none, nor what a redrive returned to work, until it dies again
 	Persistent  bool
 	Redelivered bool
@@ -114,7 +114,7 @@ func (v *VHost) whereabouts(w Where) *queueState {
 
 func (v *VHost) seen(q *queueState, seq queue.Seq, e *queue.Entry) Seen {
 	x := Seen{
-		ID: idOf(seq), Queue: q.object.Name, Lost: q == v.lost, State: e.State, Letter: e.Flags&queue.Letter != 0,
+		ID: idOf(seq), Queue: q.object.Name, Lost: q == v.lost, State: e.State, HasHistory: e.Flags&queue.HasHistory != 0,
 		Persistent: e.Flags&queue.Persistent != 0, Redelivered: e.Flags&queue.Redelivered != 0, Priority: e.Priority,
 		ExpireAt: e.ExpireAt, Size: e.Size, vhost: v, in: q, seq: seq, entry: *e, Scheduled: q.schedule != nil,
 	}
@@ -125,7 +125,7 @@ func (v *VHost) seen(q *queueState, seq queue.Seq, e *queue.Entry) Seen {
 	case e.State == queue.Held:
 		x.Cause = q.held[seq].cause
 	}
-	if x.Lost || x.Letter || e.State == queue.Waiting || q.settings.Counts {
+	if x.Lost || x.HasHistory || e.State == queue.Waiting || q.settings.Counts {
 		x.side = q.messages.Side(seq)
 		x.Until = x.side.Until
 		if !x.Lost {
@@ -154,15 +154,15 @@ func (x *Seen) Bytes() int64 { return int64(x.Size) + x.HistoryBytes() }
 
 // HistoryBytes is the size of the history, 0 if there is none.
 func (x *Seen) HistoryBytes() int64 {
-	if !x.Letter {
+	if !x.HasHistory {
 		return 0
 	}
 	return int64(x.side.History.Size)
 }
 
-// History is what became of a letter, nil of a message that is none. It is the caller's.
+// History is what became of a dead letter, nil of a message that is none. It is the caller's.
 func (x *Seen) History() *fact.History {
-	if x.history != nil || !x.Letter {
+	if x.history != nil || !x.HasHistory {
 		return x.history
 	}
 	p := x.vhost.record(x.side.History)
@@ -188,7 +188,7 @@ func (x *Seen) Head() View {
 		var c fact.Head
 		c, x.body = x.vhost.head(x.entry.Ref(x.vhost.log))
 		d := Delivered{Dialect: x.vhost.options.Dialect}
-		if x.Letter {
+		if x.HasHistory {
 			d.History = x.vhost.record(x.side.History)
 		}
 		if x.in.settings.Counts {
@@ -263,12 +263,12 @@ func (x *Seen) ForFilter(needs filter.Need) filter.Message {
 			m.At = int64(x.At)
 		}
 	}
-	if needs&(filter.Properties|filter.Body) != 0 || needs != 0 && !x.Letter {
+	if needs&(filter.Properties|filter.Body) != 0 || needs != 0 && !x.HasHistory {
 		content := x.Head()
 		if needs&filter.Body != 0 {
 			content = x.Content()
 		}
-		if !x.Letter {
+		if !x.HasHistory {
 			m.Exchange, m.Keys = string(content.Exchange), []string{string(content.RoutingKey)}
 		}
 		m.Properties, m.Body = content.Properties, content.Body

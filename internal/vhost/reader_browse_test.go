@@ -115,7 +115,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// If it failed, a dry run would tell of other letters, or other ways, than the job takes, or would change something.
+// If it failed, a dry run would tell of other messages, or other ways, than the job takes, or would change
+// something.
 func TestTryRedrive(t *testing.T) {
 	t.Parallel()
 	_, v := browsed(t, browsedQueue, Where{Queue: "dead"}, false, "")
@@ -160,6 +161,6 @@ func TestTryRedrive(t *testing.T) {
 		t.Error("a filter that cannot be read was tried")
 	}
 	if _, err := try(JobSpec{Target: TargetOnward}); err == nil {
-		t.Error("letters of a queue were to go on")
+		t.Error("messages of a queue were to go on")
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// A RedriveDryRun is what an order would do to the letters that were looked at.
+// A RedriveDryRun is what an order would do to the messages that were looked at.
 type RedriveDryRun struct {
 	Looked, Matches uint64
 	Refused         [skipReasons]uint64
 	Queues          map[string]uint64 // how many would go into each
-	NeverDied       map[string]uint64 // of Queues, by exchange: letters that never died there
+	NeverDied       map[string]uint64 // of Queues, by exchange: messages that never died there
 	PushedOut       map[string]uint64 // in how many cases another message would have to go for them, likewise
 	Bytes           int64             // of the records that match
 	There           int               // messages in the source, at the last look
@@ -24,7 +24,7 @@ type RedriveDryRun struct {
 	bodies map[string]int64 // octets that would go into each
 }
 
-// A RedriveSample says where one letter would go.
+// A RedriveSample says where one message would go.
 type RedriveSample struct {
 	ID      MessageID
 	Queues  []string
@@ -69,7 +69,7 @@ func (r Reader) DryRunRedriveOf(o *JobSpec, wall int64, ids []uint64, t *Redrive
 	return len(r.dryRunAll(j, source, some, wall, t)), nil
 }
 
-// dryRunOf is a job that is only tried, and where it takes letters.
+// dryRunOf is a job that is only tried, and where it takes messages.
 func (r Reader) dryRunOf(o *JobSpec, wall int64) (*queueState, *job, *amqp.Error) {
 	if err := o.check(); err != nil {
 		return nil, nil, err
@@ -104,7 +104,7 @@ func (r Reader) dryRunAll(j *job, source *queueState, all []queue.Seq, wall int6
 	return all
 }
 
-// wants reports whether an order would take another letter.
+// wants reports whether an order would take another message.
 func (t *RedriveDryRun) wants(o *JobSpec) bool { return o.Max == 0 || t.Matches < o.Max }
 
 func (r Reader) dryRunOne(st Stamp, j *job, source *queueState, seq queue.Seq, t *RedriveDryRun) {
@@ -167,8 +167,8 @@ func (t *RedriveDryRun) put(q *queueState, m *message) {
 	t.bodies[name] = octets
 }
 
-// noteCopies counts the queues to which a letter would go though it never died there. Of one of which nobody knows
-// where it failed that is not known either.
+// noteCopies counts the queues to which a message would go though it never died there. Of one of which nobody
+// knows where it failed that is not known either.
 func (t *RedriveDryRun) noteCopies(m *message, queues []string) {
 	failed := m.cameFrom().Queue
 	if failed == "" {

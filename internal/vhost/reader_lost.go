@@ -12,10 +12,10 @@ func LossCauses() []fact.Cause {
 	return []fact.Cause{fact.LostExchange, fact.LostRoute, fact.LostCycle, fact.LostRefused, fact.LostHops, fact.GoneLimit, fact.Discarded}
 }
 
-// NewestLostLetter is the greatest ID that a letter in the lost store ever had, 0 if there was none.
+// NewestLostLetter is the greatest ID that a lost letter ever had, 0 if there was none.
 func (r Reader) NewestLostLetter() MessageID { return idOf(r.v.lost.messages.Next(0) - 1) }
 
-// LostIDs lists the letters in the lost store with IDs greater than after and at most last, oldest first: those of one
+// LostIDs lists the lost letters with IDs greater than after and at most last, oldest first: those of one
 // cause or, if it is 0, all; at most most of them, found among the first scan. Next is what to go on after, 0 at the
 // end. It reads no record.
 func (r Reader) LostIDs(after, last MessageID, cause fact.Cause, most, scan int) (ids []MessageID, next MessageID) {
@@ -66,7 +66,7 @@ func (r Reader) Delays(name string, scan int) (next, last deadline.Instant, ok b
 	return next, last, waiting == 0
 }
 
-// LostKeys tells with which keys a letter in the lost store goes on, nil if there is none.
+// LostKeys tells with which keys a lost letter goes on, nil if there is none.
 func (r Reader) LostKeys(id MessageID) []string {
 	seq, ok := r.v.lostSeq(id)
 	if !ok {
@@ -89,14 +89,14 @@ func (r Reader) LostStore() LostCounts {
 	return LostCounts{Messages: m.Ready(), Bytes: m.Bytes(queue.Ready), ByCause: r.v.lostBy, Evicted: r.v.books.Ended[fact.GoneShelf]}
 }
 
-// LostLetters visits the letters in the lost store with an ID greater than after, oldest first, until visit returns
+// LostLetters visits the lost letters with an ID greater than after, oldest first, until visit returns
 // false. Each costs a read of its info.
 func (r Reader) LostLetters(after MessageID, visit func(LostLetter) bool) {
 	r.v.lost.messages.Each(seqOf(after)+1, func(seq queue.Seq, _ *queue.Entry) bool { return visit(r.v.lostLetter(seq)) })
 }
 
-// LostLetter shows one letter with its content, which is a copy and has so many octets of the body at the most; all is
-// how many the body has.
+// LostLetter shows one lost letter with its content, which is a copy and has so many octets of the body at
+// the most; all is how many the body has.
 func (r Reader) LostLetter(id MessageID, most int) (l LostLetter, content View, all int64, ok bool) {
 	x, ok := r.Find(Where{Lost: true}, id)
 	if !ok {
@@ -117,21 +117,21 @@ func (v *VHost) lostLetter(seq queue.Seq) LostLetter {
 	}
 }
 
-// HeldLetter is a held letter as lists show it.
-type HeldLetter struct {
+// HeldDeadLetter is a held dead letter as lists show it.
+type HeldDeadLetter struct {
 	ID      MessageID // of the message in its queue
 	Cause   fact.Cause
-	History fact.History // the newest death is why it is a letter
+	History fact.History // the newest death is why it is a dead letter
 	Took    []string
 	Size    uint32
 	Ref     storage.Ref
 }
 
-// HeldLetters lists the held letters of a queue with an ID greater than after, in queue order: most at the most, and as
-// many as their histories and the names of queues fit into so many bytes, at least one. More reports whether there are
-// others behind them. Each costs a read of its history; beside that the held letters of the queue are looked through
-// once.
-func (r Reader) HeldLetters(name string, after MessageID, most int, bytes int64) (all []HeldLetter, more bool) {
+// HeldDeadLetters lists the held dead letters of a queue with an ID greater than after, in queue order: most
+// at the most, and as many as their histories and the names of queues fit into so many bytes, at least one.
+// More reports whether there are others behind them. Each costs a read of its history; beside that the held
+// dead letters of the queue are looked through once.
+func (r Reader) HeldDeadLetters(name string, after MessageID, most int, bytes int64) (all []HeldDeadLetter, more bool) {
 	q := r.v.queueNamed(name)
 	if q == nil {
 		return nil, false
@@ -148,7 +148,7 @@ func (r Reader) HeldLetters(name string, after MessageID, most int, bytes int64)
 			return all, true
 		}
 		e := q.messages.Entry(seq)
-		x := HeldLetter{
+		x := HeldDeadLetter{
 			ID: idOf(seq), Cause: q.held[seq].cause, History: r.v.historyAt(history), Size: e.Size, Ref: e.Ref(r.v.log),
 		}
 		for _, id := range q.held[seq].took {

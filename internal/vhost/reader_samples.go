@@ -26,13 +26,13 @@ type QueueSample struct {
 	Consumers                int
 	HeldBy                   [len(HeldCauses)]int // Held by why, in the order of HeldCauses
 	NextRetry                Instant              // none of Waiting is ready before; 0: nothing waits
-	Letters                  LetterWay
+	DeadLetterWay            DeadLetterWay
 	Counted                  bool        // false: Stats are all 0
 	Stats                    *QueueStats // never nil; shared, and changed by the vhost: copy what is kept
 }
 
-// LetterWay is where the dead letters of a queue go, as far as that can be known before they die.
-type LetterWay struct {
+// DeadLetterWay is where the dead letters of a queue go, as far as that can be known before they die.
+type DeadLetterWay struct {
 	Kind    WayKind
 	Targets []fact.QueueID // shared by queues with the same way: do not change them
 	Waits   bool           // dead letters that come into the queue expire there
@@ -57,13 +57,13 @@ type Sampling struct {
 	gone    map[string]QueueStats
 	none    QueueStats // of queues that have counted nothing
 	after   fact.QueueID
-	version uint64                       // of the topology, for
-	ways    map[letterKey][]fact.QueueID // where an exchange leads
+	version uint64                           // of the topology, for
+	ways    map[deadLetterKey][]fact.QueueID // where an exchange leads
 }
 
-// letterKey is a dead-letter exchange and a dead-letter routing key; own says that dead letters keep theirs, which may
-// be any.
-type letterKey struct {
+// deadLetterKey is a dead-letter exchange and a dead-letter routing key; own says that dead letters keep
+// theirs, which may be any.
+type deadLetterKey struct {
 	exchange, key string
 	own           bool
 }
@@ -75,7 +75,7 @@ func (r Reader) Sample(to *Sampling, most int, visit func(*QueueSample)) (more b
 		r.v.beginSampling(to)
 	}
 	if to.ways == nil || to.version != r.v.topo.Version() {
-		to.version, to.ways = r.v.topo.Version(), map[letterKey][]fact.QueueID{}
+		to.version, to.ways = r.v.topo.Version(), map[deadLetterKey][]fact.QueueID{}
 	}
 	var x QueueSample
 	for _, q := range r.v.after(to.after) {
@@ -161,7 +161,7 @@ func (r Reader) sample(q *queueState, to *Sampling, x *QueueSample) {
 		Ready: m.Ready(), Unacked: m.Unacked(), Waiting: m.Count(queue.Waiting), Held: m.Count(queue.Held),
 		DeadLetters: q.deadLetters(), ReadyBytes: m.Bytes(queue.Ready), UnackedBytes: m.Bytes(queue.Unacked),
 		WaitingBytes: m.Bytes(queue.Waiting), HeldBytes: m.Bytes(queue.Held),
-		Consumers: q.consumers.Len(), Letters: r.letterWay(q, to), Stats: &to.none,
+		Consumers: q.consumers.Len(), DeadLetterWay: r.deadLetterWay(q, to), Stats: &to.none,
 	}
 	if q.stats != nil {
 		x.Counted, x.Stats = true, q.stats
@@ -174,16 +174,16 @@ func (r Reader) sample(q *queueState, to *Sampling, x *QueueSample) {
 	}
 }
 
-// letterWay finds where q's dead letters go. Where keys of messages decide, all queues that the exchange may lead to
-// are targets.
-func (r Reader) letterWay(q *queueState, to *Sampling) LetterWay {
+// deadLetterWay finds where q's dead letters go. Where keys of messages decide, all queues that the exchange
+// may lead to are targets.
+func (r Reader) deadLetterWay(q *queueState, to *Sampling) DeadLetterWay {
 	set := q.settings
 	if !set.HasDLX {
-		return LetterWay{Mark: set.DLQ}
+		return DeadLetterWay{Mark: set.DLQ}
 	}
-	w := LetterWay{Kind: WayOpen, Waits: set.TTL >= 0 && r.v.options.TTLInDLQ, Mark: set.DLQ}
+	w := DeadLetterWay{Kind: WayOpen, Waits: set.TTL >= 0 && r.v.options.TTLInDLQ, Mark: set.DLQ}
 	x := r.v.topo.Exchange(set.DeadLetterExchange)
-	key := letterKey{set.DeadLetterExchange, set.DeadLetterRoutingKey, !set.HasDLRK}
+	key := deadLetterKey{set.DeadLetterExchange, set.DeadLetterRoutingKey, !set.HasDLRK}
 	if x == nil {
 		w.Kind = WayMissing
 		return w
@@ -236,10 +236,10 @@ func (r Reader) leadsTo(exchange string) (queues []fact.QueueID) {
 // oldestWithin is how many messages from the head of a queue on are looked at for one that has died.
 const oldestWithin = 256
 
-// OldestLetter tells when the dead letter next to the head of a queue died, in seconds since the Unix epoch: the first
-// time, if it died there of the same reason again; 0 if that is not known. It is read unless it is the one that is
-// known; ok is false if there is none among the first messages.
-func (r Reader) OldestLetter(id fact.QueueID, known MessageID) (oldest MessageID, died int64, ok bool) {
+// OldestDeadLetter tells when the dead letter next to the head of a queue died, in seconds since the Unix
+// epoch: the first time, if it died there of the same reason again; 0 if that is not known. It is read unless
+// it is the one that is known; ok is false if there is none among the first messages.
+func (r Reader) OldestDeadLetter(id fact.QueueID, known MessageID) (oldest MessageID, died int64, ok bool) {
 	q := r.v.queues[id]
 	if q == nil {
 		return 0, 0, false

@@ -52,7 +52,7 @@ func TestSampleInPortions(t *testing.T) {
 	}
 }
 
-func TestLetterWays(t *testing.T) {
+func TestDeadLetterWays(t *testing.T) {
 	// If this fails, a queue that dead letters come to is not known as such, or a dead-letter exchange that leads
 	// nowhere is not found.
 	t.Parallel()
@@ -86,11 +86,11 @@ func TestLetterWays(t *testing.T) {
 	at = Sampling{}
 	v.Reader().Sample(&at, 100, func(q *QueueSample) {
 		var targets []string
-		for _, id := range q.Letters.Targets {
+		for _, id := range q.DeadLetterWay.Targets {
 			targets = append(targets, names[id])
 		}
 		slices.Sort(targets)
-		got[q.Name] = way{q.Letters.Kind, fmt.Sprint(targets)}
+		got[q.Name] = way{q.DeadLetterWay.Kind, fmt.Sprint(targets)}
 	})
 	want := map[string]way{
 		"a": {WayNone, "[]"}, "b": {WayNone, "[]"}, "c": {WayNone, "[]"}, "none": {WayNone, "[]"},
@@ -103,7 +103,7 @@ func TestLetterWays(t *testing.T) {
 	}
 }
 
-func TestOldestLetter(t *testing.T) {
+func TestOldestDeadLetter(t *testing.T) {
 	// If this fails, it is told wrongly for how long a dead letter has waited, or each scrape reads the disk for it.
 	t.Parallel()
 	sc := counted(t, `
@@ -115,32 +115,32 @@ func TestOldestLetter(t *testing.T) {
 		advance 5s`)
 	v := sc.world.v
 	id, _ := v.topo.Queue("dead")
-	seq, died, ok := v.Reader().OldestLetter(id, 0)
+	seq, died, ok := v.Reader().OldestDeadLetter(id, 0)
 	if !ok || died != int64(epoch)/1000+1 {
-		t.Fatalf("letter %d died at %d, %v", seq, died, ok)
+		t.Fatalf("dead letter %d died at %d, %v", seq, died, ok)
 	}
-	if again, died, ok := v.Reader().OldestLetter(id, seq); again != seq || died != 0 || !ok {
-		t.Errorf("a letter that is known was read: %d %d %v", again, died, ok)
+	if again, died, ok := v.Reader().OldestDeadLetter(id, seq); again != seq || died != 0 || !ok {
+		t.Errorf("a dead letter that is known was read: %d %d %v", again, died, ok)
 	}
 	if err := sc.block([]string{"get dead noack"}); err != nil {
 		t.Fatal(err)
 	}
-	if next, died, ok := v.Reader().OldestLetter(id, seq); next == seq || died != int64(epoch)/1000+6 || !ok {
-		t.Errorf("the next letter %d died at %d, %v", next, died, ok)
+	if next, died, ok := v.Reader().OldestDeadLetter(id, seq); next == seq || died != int64(epoch)/1000+6 || !ok {
+		t.Errorf("the next dead letter %d died at %d, %v", next, died, ok)
 	}
 	if err := sc.block([]string{"get dead noack", `publish dead "from a client"`, `publish work "three"`, "advance 5s"}); err != nil {
 		t.Fatal(err)
 	}
-	behind, died, ok := v.Reader().OldestLetter(id, 0)
+	behind, died, ok := v.Reader().OldestDeadLetter(id, 0)
 	if !ok || died != int64(epoch)/1000+11 {
-		t.Errorf("behind a message that has not died, letter %d died at %d, %v", behind, died, ok)
+		t.Errorf("behind a message that has not died, dead letter %d died at %d, %v", behind, died, ok)
 	}
-	if again, died, ok := v.Reader().OldestLetter(id, behind); again != behind || died != 0 || !ok {
-		t.Errorf("a letter that is known was read: %d %d %v", again, died, ok)
+	if again, died, ok := v.Reader().OldestDeadLetter(id, behind); again != behind || died != 0 || !ok {
+		t.Errorf("a dead letter that is known was read: %d %d %v", again, died, ok)
 	}
 	if work, _ := v.topo.Queue("work"); true {
-		if _, _, ok := v.Reader().OldestLetter(work, 0); ok {
-			t.Error("an empty queue has a letter")
+		if _, _, ok := v.Reader().OldestDeadLetter(work, 0); ok {
+			t.Error("an empty queue has a dead letter")
 		}
 	}
 }

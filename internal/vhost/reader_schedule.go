@@ -275,7 +275,7 @@ func (r Reader) WhereTo(id ScheduledID) (queues []string, why SkipReason) {
 	m := r.v.loadMessage(q, seq)
 	var route topology.Route
 	if m.history != nil {
-		route = r.v.try(Stamp{}).routeLetter(x, &m)
+		route = r.v.try(Stamp{}).routeByHistory(x, &m)
 	} else {
 		route = r.v.routeBy(x, &m, uint64(seq))
 	}

@@ -183,7 +183,7 @@ func (l *recentList) has(n uint64) bool {
 // routeKept asks the topology where a message that was kept goes from x.
 func (s *step) routeKept(x *topology.Exchange, m *message) []fact.QueueID {
 	if m.history != nil {
-		return s.routeLetter(x, m).Queues
+		return s.routeByHistory(x, m).Queues
 	}
 	scan := m.scan()
 	return s.routeOf(x, &topology.Message{

@@ -90,7 +90,7 @@ func (v *VHost) BoundHeads(bytes int) { v.headBytes = bytes }
 func (v *VHost) loadMessage(q *queueState, seq queue.Seq) message {
 	e := q.messages.Entry(seq)
 	history := storage.Ref{}
-	if e.Flags&queue.Letter != 0 {
+	if e.Flags&queue.HasHistory != 0 {
 		history = q.messages.Side(seq).History
 	}
 	m := v.readBack(e.Ref(v.log), history, e.Flags&queue.Persistent != 0)

@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// largeLetters have bodies of largeBytes each. While bodies are not needed, headsMax bytes of each may be read: the
-	// head of its record, a few times, and its histories.
-	largeLetters, largeBytes = 5, 150 << 10
-	headsMax                 = 5 * HeadBytes
+	// largeDeadLetters have bodies of largeBytes each. While bodies are not needed, headsMax bytes of each
+	// may be read: the head of its record, a few times, and its histories.
+	largeDeadLetters, largeBytes = 5, 150 << 10
+	headsMax                     = 5 * HeadBytes
 )
 
-// withLargeLetters is a broker with large letters in the queue dead, of which it has read nothing yet. Where they died,
-// messages live now; due gets what waited in the delayed exchange d. Transient ones are spilled.
-func withLargeLetters(t *testing.T, options, property string) *scenario {
+// withLargeDeadLetters is a broker with large messages in the queue dead, of which it has read nothing yet.
+// Where they died, messages live now; due gets what waited in the delayed exchange d. Transient ones are
+// spilled.
+func withLargeDeadLetters(t *testing.T, options, property string) *scenario {
 	t.Helper()
 	sc := &scenario{world: newWorld(), queues: map[fact.QueueID]string{}, conns: map[string]fact.ConnID{}}
 	sc.world.hot = true
@@ -31,7 +32,7 @@ func withLargeLetters(t *testing.T, options, property string) *scenario {
 		exchange d x-delayed-message x-delayed-type=direct
 		declare due
 		bind d -> due key=work`)
-	for i := range largeLetters {
+	for i := range largeDeadLetters {
 		sc.do(t, fmt.Sprintf("publish work %q h.n=%d h.x-delay=1000 %s", largeBody(i), i, property))
 	}
 	sc.do(t, "clear-policy none\n advance 1ms\n options lost-letters-max-bytes=100000000")
@@ -51,7 +52,7 @@ func (sc *scenario) do(t *testing.T, lines string) {
 	}
 }
 
-// holdsLarge reports what is wrong with the large letters in a queue.
+// holdsLarge reports what is wrong with the large messages in a queue.
 func (sc *scenario) holdsLarge(name string) error {
 	q, n := sc.world.v.queueNamed(name), 0
 	var err error
@@ -62,8 +63,8 @@ func (sc *scenario) holdsLarge(name string) error {
 		n++
 		return err == nil
 	})
-	if err == nil && n != largeLetters {
-		err = fmt.Errorf("%d of %d messages are in %q", n, largeLetters, name)
+	if err == nil && n != largeDeadLetters {
+		err = fmt.Errorf("%d of %d messages are in %q", n, largeDeadLetters, name)
 	}
 	return err
 }
@@ -87,15 +88,15 @@ func TestBodiesAreNotReadToMoveMessages(t *testing.T) {
 		{"length limit", "", "redrive dead \n advance 1ms \n policy full ^work$ max-length=0", "dead"},
 		{"delivery limit", "type=quorum limit=0", "redrive dead \n advance 1ms \n consume work c \n" +
 			"nack 5 multiple requeue", "dead"},
-		{"held letters", "", hold + " \n redrive dead to-queue=holder \n advance 1ms \n consume holder c \n" +
+		{"held dead letters", "", hold + " \n redrive dead to-queue=holder \n advance 1ms \n consume holder c \n" +
 			"nack 5 multiple \n advance 9s \n declare late \n advance 9s", "late"},
 		{"discard and republish", "", "redrive dead discard \n advance 1ms \n republish 1 2 3 4 5", "dead"},
 		{"discard and redrive", "", "redrive dead discard \n advance 1ms \n redrive lost way=on", "dead"},
 	} {
-		sc := withLargeLetters(t, c.options, "")
+		sc := withLargeDeadLetters(t, c.options, "")
 		sc.do(t, c.lines+"\n advance 1ms")
-		if got := sc.world.reads.bytes; got == 0 || got > largeLetters*headsMax {
-			t.Errorf("%s: %d bytes were read for %d messages", c.what, got, largeLetters)
+		if got := sc.world.reads.bytes; got == 0 || got > largeDeadLetters*headsMax {
+			t.Errorf("%s: %d bytes were read for %d messages", c.what, got, largeDeadLetters)
 		}
 		if err := sc.holdsLarge(c.queue); err != nil {
 			t.Errorf("%s: %v", c.what, err)
@@ -106,15 +107,15 @@ func TestBodiesAreNotReadToMoveMessages(t *testing.T) {
 // If this fails, a body gets lost where its message is stored anew, or is read more than once for that.
 func TestBodiesAreStoredAnew(t *testing.T) {
 	t.Parallel()
-	sc := withLargeLetters(t, "", "")
+	sc := withLargeDeadLetters(t, "", "")
 	sc.do(t, "redrive dead way=d:work \n advance 1ms")
-	if got := sc.world.reads.bytes; got < largeLetters*largeBytes || got > largeLetters*(largeBytes+headsMax) {
-		t.Errorf("%d bytes were read to store %d messages anew", got, largeLetters)
+	if got := sc.world.reads.bytes; got < largeDeadLetters*largeBytes || got > largeDeadLetters*(largeBytes+headsMax) {
+		t.Errorf("%d bytes were read to store %d messages anew", got, largeDeadLetters)
 	}
 	sc.world.reads.bytes = 0
 	sc.do(t, "advance 2s")
-	if got := sc.world.reads.bytes; got == 0 || got > largeLetters*headsMax {
-		t.Errorf("%d bytes were read to send %d messages that were due", got, largeLetters)
+	if got := sc.world.reads.bytes; got == 0 || got > largeDeadLetters*headsMax {
+		t.Errorf("%d bytes were read to send %d messages that were due", got, largeDeadLetters)
 	}
 	if err := sc.holdsLarge("due"); err != nil {
 		t.Error(err)
@@ -127,7 +128,7 @@ func TestBodiesAreReadAsFarAsTheyAreShown(t *testing.T) {
 	dead := Where{Queue: "dead"}
 	each := func(in Where, see func(x *Seen)) func(Reader) {
 		return func(r Reader) {
-			r.Browse(Glance{Where: in, Looks: 2 * largeLetters}, func(x *Seen) bool {
+			r.Browse(Glance{Where: in, Looks: 2 * largeDeadLetters}, func(x *Seen) bool {
 				see(x)
 				return true
 			})
@@ -169,7 +170,7 @@ func TestBodiesAreReadAsFarAsTheyAreShown(t *testing.T) {
 		{"a filter of bodies", "", each(dead, passes("body:*")), largeBytes},
 		{"lost letters", "redrive dead discard \n advance 1ms", each(Where{Lost: true}, func(x *Seen) {
 			if x.BodyBytes() != largeBytes {
-				t.Errorf("letter %d has %d bytes", x.ID, x.BodyBytes())
+				t.Errorf("message %d has %d bytes", x.ID, x.BodyBytes())
 			}
 		}), 0},
 		{"one lost letter", "redrive dead discard \n advance 1ms", func(r Reader) {
@@ -179,21 +180,21 @@ func TestBodiesAreReadAsFarAsTheyAreShown(t *testing.T) {
 		}, 0},
 		{"a dry run", "", func(r Reader) {
 			var run RedriveDryRun
-			_, _, err := r.DryRunRedrive(&JobSpec{Source: dead}, 0, 0, 2*largeLetters, &run)
-			if err != nil || run.Matches != largeLetters {
+			_, _, err := r.DryRunRedrive(&JobSpec{Source: dead}, 0, 0, 2*largeDeadLetters, &run)
+			if err != nil || run.Matches != largeDeadLetters {
 				t.Errorf("the dry run found %d: %v", run.Matches, err)
 			}
 		}, 0},
 	} {
-		sc := withLargeLetters(t, "", "")
+		sc := withLargeDeadLetters(t, "", "")
 		if c.lines != "" {
 			sc.do(t, c.lines)
 		}
 		sc.world.reads.bytes = 0
 		c.look(sc.world.v.Reader())
-		got, least := sc.world.reads.bytes, largeLetters*c.bodies
-		if got < max(least, 1) || got > least+largeLetters*headsMax {
-			t.Errorf("%s: %d bytes were read of %d messages", c.what, got, largeLetters)
+		got, least := sc.world.reads.bytes, largeDeadLetters*c.bodies
+		if got < max(least, 1) || got > least+largeDeadLetters*headsMax {
+			t.Errorf("%s: %d bytes were read of %d messages", c.what, got, largeDeadLetters)
 		}
 	}
 }
@@ -201,15 +202,15 @@ func TestBodiesAreReadAsFarAsTheyAreShown(t *testing.T) {
 // If this fails, dead letters that are transient, and were spilled, are read whole to be moved.
 func TestBodiesOfSpilledMessagesAreNotRead(t *testing.T) {
 	t.Parallel()
-	sc := withLargeLetters(t, "", "transient")
+	sc := withLargeDeadLetters(t, "", "transient")
 	for _, c := range []struct{ lines, queue string }{
 		{"redrive dead \n advance 1ms", "work"},
 		{"policy full ^work$ max-length=0 \n advance 1ms", "dead"},
 	} {
 		sc.world.pages.bytes = 0
 		sc.do(t, c.lines)
-		if got := sc.world.pages.bytes; got == 0 || got > largeLetters*headsMax {
-			t.Errorf("%s: %d bytes were read for %d messages", c.lines, got, largeLetters)
+		if got := sc.world.pages.bytes; got == 0 || got > largeDeadLetters*headsMax {
+			t.Errorf("%s: %d bytes were read for %d messages", c.lines, got, largeDeadLetters)
 		}
 		if err := sc.holdsLarge(c.queue); err != nil {
 			t.Errorf("%s: %v", c.lines, err)

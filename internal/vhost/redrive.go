@@ -12,7 +12,7 @@ import (
 type JobChange struct {
 	Job    fact.JobID
 	Action JobAction
-	Rate   uint64 // of JobRate: letters per second from now on, 0: as fast as may be
+	Rate   uint64 // of JobRate: messages per second from now on, 0: as fast as may be
 	Note   string // of JobPause: by whom
 }
 
@@ -167,7 +167,7 @@ func (s *step) resumeJobs() {
 	}
 }
 
-// countDiedAgain counts a letter that was sent back by a job, 0 for none, and has died again.
+// countDiedAgain counts a message that was sent back by a job, 0 for none, and has died again.
 func (s *step) countDiedAgain(by fact.JobID) {
 	if j := s.jobs.find(by); j != nil {
 		j.back++
@@ -179,17 +179,18 @@ func (s *step) countDiedAgain(by fact.JobID) {
 	}
 }
 
-// countDiedAgainAtEnd is countDiedAgain for a letter that dies where there is no dead-letter exchange.
+// countDiedAgainAtEnd is countDiedAgain for a message that dies where there is no dead-letter exchange.
 func (s *step) countDiedAgainAtEnd(q *queueState, seq queue.Seq) {
-	if len(s.jobs.all) == 0 || q.messages.Entry(seq).Flags&queue.Letter == 0 {
+	if len(s.jobs.all) == 0 || q.messages.Entry(seq).Flags&queue.HasHistory == 0 {
 		return
 	}
 	h := s.historyAt(q.messages.Side(seq).History)
 	s.countDiedAgain(h.Redrive.SentBy())
 }
 
-// republished counts a letter that was sent back before, and that a client has published anew where failures go: into
-// queues from which jobs send. Which job had sent it is not in its headers: the newest one from there is taken.
+// republished counts a message that was sent back before, and that a client has published anew where failures
+// go: into queues from which jobs send. Which job had sent it is not in its headers: the newest one from
+// there is taken.
 func (s *step) republished(targets []*queueState) {
 	for _, q := range targets {
 		var by fact.JobID
@@ -238,14 +239,15 @@ func (s *step) runJob(j *job) (n int) {
 	return s.portion(j, &p)
 }
 
-// tooManyDiedAgain reports whether more letters died again than may, of those that were sent lately, since somebody let
-// the job go on.
+// tooManyDiedAgain reports whether more messages died again than may, of those that were sent lately, since
+// somebody let the job go on.
 func (v *VHost) tooManyDiedAgain(j *job, p *Progress) bool {
 	sent, back := p.Moved-p.BaseSent, p.CameBack+j.back-p.BaseBack
 	return j.StopPercent > 0 && back*100 > j.StopPercent*max(sent, j.Sample(p))
 }
 
-// Sample is of how many letters at least the share is taken that came back: a single one that fails first is none.
+// Sample is of how many messages at least the share is taken that came back: a single one that fails first is
+// none.
 func (o *JobSpec) Sample(p *Progress) uint64 {
 	if o.Canary > 0 {
 		return o.Canary
@@ -253,7 +255,7 @@ func (o *JobSpec) Sample(p *Progress) uint64 {
 	return min(jobStretch, max(p.Total, 1))
 }
 
-// portion moves some letters of a running job.
+// portion moves some messages of a running job.
 func (s *step) portion(j *job, p *Progress) int {
 	if s.denied(j) {
 		p.State, p.Note = JobStopped, noteAccess
@@ -317,7 +319,7 @@ func (s *step) denied(j *job) bool {
 	return s.Rights != nil && s.Rights.Job(&j.JobSpec) != nil
 }
 
-// allowance is how many letters a job may move now.
+// allowance is how many messages a job may move now.
 func (s *step) allowance(j *job, p *Progress) uint64 {
 	may := uint64(jobMovesMax)
 	if j.Max > 0 {
@@ -392,7 +394,7 @@ func (v *VHost) more(source *queueState, j *job, p *Progress) (more bool) {
 	return more
 }
 
-// tryOne moves one letter, if it is one of those that the job is about.
+// tryOne moves one message, if it is one of those that the job is about.
 func (s *step) tryOne(j *job, p *Progress, source *queueState, seq queue.Seq) {
 	x, why := s.chosen(s.Rights, j, source, seq)
 	switch {
@@ -444,7 +446,7 @@ func (v *VHost) chosen(rights Rights, j *job, source *queueState, seq queue.Seq)
 	if rights == nil {
 		return &x, 0
 	}
-	switch sees, may := rights.Letter(&j.JobSpec, &x); {
+	switch sees, may := rights.Message(&j.JobSpec, &x); {
 	case may:
 		return &x, 0
 	case sees || j.IDs != nil:

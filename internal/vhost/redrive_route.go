@@ -13,7 +13,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// A destination is where one letter goes.
+// A destination is where one message goes.
 type destination struct {
 	exchange string
 	keys     []string
@@ -21,24 +21,24 @@ type destination struct {
 	keepers  []*topology.Exchange // delayed exchanges that keep it
 }
 
-// served reports whether somebody consumes where the letter goes.
+// served reports whether somebody consumes where the message goes.
 func (w *destination) served() bool {
 	return len(w.targets) == 0 || slices.ContainsFunc(w.targets, func(q *queueState) bool { return q.consumers.Len() > 0 })
 }
 
-// redriveRoute finds where a job sends a letter of a queue or the lost store, or why it stays. It changes nothing but
-// what is known of m.
+// redriveRoute finds where a job sends a message of a queue or the lost store, or why it stays. It changes
+// nothing but what is known of m.
 func (s *step) redriveRoute(o *JobSpec, source *queueState, seq queue.Seq, m *message) (w destination, why SkipReason) {
 	h := m.past()
 	switch o.Target {
 	case TargetQueue:
 		w, why = s.routeHome(o.Queue, m, h)
 	case TargetOnward:
-		letter := *m
-		letter.history = &h
-		targets, keepers, cause := s.onward(seq, &letter, false)
-		w = destination{exchange: letter.history.Exchange, keys: letter.history.Keys, targets: targets, keepers: keepers}
-		m.delay, m.malformedDelay = letter.delay, letter.malformedDelay
+		sent := *m
+		sent.history = &h
+		targets, keepers, cause := s.onward(seq, &sent, false)
+		w = destination{exchange: sent.history.Exchange, keys: sent.history.Keys, targets: targets, keepers: keepers}
+		m.delay, m.malformedDelay = sent.delay, sent.malformedDelay
 		if cause != 0 {
 			return w, skipReasonOf(cause)
 		}
@@ -90,22 +90,22 @@ func (s *step) routeBack(m *message, h fact.History, w *destination) SkipReason 
 	if x == nil {
 		return SkipNoExchange
 	}
-	letter := *m
+	sent := *m
 	h.Exchange, h.Keys = w.exchange, w.keys
-	letter.history = &h
-	route := s.routeLetter(x, &letter)
+	sent.history = &h
+	route := s.routeByHistory(x, &sent)
 	for _, id := range route.Queues {
 		w.targets = append(w.targets, s.queues[id])
 	}
 	w.keepers = route.Delayed
-	m.delay, m.malformedDelay = letter.delay, letter.malformedDelay
+	m.delay, m.malformedDelay = sent.delay, sent.malformedDelay
 	if w.targets == nil && len(w.keepers) == 0 {
 		return SkipNoRoute
 	}
 	return 0
 }
 
-// spaceAt reports why a letter cannot go where w leads: all of it goes, or nothing.
+// spaceAt reports why a message cannot go where w leads: all of it goes, or nothing.
 func (v *VHost) spaceAt(m *message, w *destination) SkipReason {
 	if len(w.keepers) > 0 && (m.malformedDelay != nil || slices.ContainsFunc(w.keepers, func(x *topology.Exchange) bool { return v.isFull(x, m) })) {
 		return SkipRefused
@@ -139,21 +139,21 @@ func (m *message) past() fact.History {
 	if m.history != nil {
 		return *m.history
 	}
-	h := fact.History{Exchange: string(m.content.Exchange), Keys: m.content.Keys(), Share: fact.LettersMax}
+	h := fact.History{Exchange: string(m.content.Exchange), Keys: m.content.Keys(), Share: fact.DeadLettersMax}
 	if f, told := m.failure(); told {
 		h.Redrive.Times = uint32(min(max(f.Redrives, 0), math.MaxUint32-1))
 	}
 	return h
 }
 
-// redriveOne moves a letter: it ends where it is, and is in its targets, in the same batch. The properties that it was
-// published with are its own again. What is kept stays where it is, too.
+// redriveOne moves a message: it ends where it is, and is in its targets, in the same batch. The properties
+// that it was published with are its own again. What is kept stays where it is, too.
 func (s *step) redriveOne(o *JobSpec, job fact.JobID, w destination, source *queueState, seq queue.Seq, m *message, keep bool) {
 	h := m.past()
 	returns := job == 0 || o.returnsToWork(m) // who edits a message wants it worked on
 	restore := !o.DropExpiration && m.scan().Expiration != nil && (returns || len(h.Deaths) == 0)
 	atWork := returns && !slices.Contains(w.targets, source) || !m.isDeadLetter(source, &h)
-	h.Exchange, h.Keys, h.HideCC, h.Share = w.exchange, w.keys, false, fact.LettersMax
+	h.Exchange, h.Keys, h.HideCC, h.Share = w.exchange, w.keys, false, fact.DeadLettersMax
 	h.Redrive = h.Redrive.Again(job)
 	h.Redrive.AtWork = atWork
 	if o.StripDeaths {
@@ -163,7 +163,7 @@ func (s *step) redriveOne(o *JobSpec, job fact.JobID, w destination, source *que
 		h.Redrive.Restored = true
 		m.applyExpiration(&s.Stamp)
 	}
-	m.history, m.letter, m.historyVolatile = &h, storage.Ref{}, storage.Ref{}
+	m.history, m.historyRef, m.historyVolatile = &h, storage.Ref{}, storage.Ref{}
 	if len(w.keepers) > 0 {
 		s.postpone(w.keepers, m)
 	}
@@ -216,7 +216,7 @@ func (s *step) discardOne(source *queueState, seq queue.Seq) {
 	}
 	m := s.loadMessage(source, seq)
 	h := m.past()
-	m.history, m.letter, m.historyVolatile = &h, storage.Ref{}, storage.Ref{}
+	m.history, m.historyRef, m.historyVolatile = &h, storage.Ref{}, storage.Ref{}
 	s.putInLost(&m, fact.Discarded, source.object.Name)
 	s.end(source, seq, fact.Moved)
 }

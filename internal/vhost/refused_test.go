@@ -106,7 +106,7 @@ func TestJobsAreBounded(t *testing.T) {
 }
 
 func TestLostLettersAreBounded(t *testing.T) {
-	// Broken if letters that go nowhere filled the disk, or if more of them were dropped than need be.
+	// Broken if dead letters that go nowhere filled the disk, or if more of them were dropped than need be.
 	t.Parallel()
 	w := newWorld()
 	w.out.Trace = false
@@ -119,8 +119,8 @@ func TestLostLettersAreBounded(t *testing.T) {
 		w.seal()
 		w.begin()
 	}
-	if n := w.v.lost.messages.Ready(); n != 3 { // a letter is a little larger than its body
-		t.Errorf("%d letters on the shelf", n)
+	if n := w.v.lost.messages.Ready(); n != 3 { // a lost letter is a little larger than its body
+		t.Errorf("%d lost letters", n)
 	}
 	if err := w.audit(); err != nil {
 		t.Error(err)
@@ -128,7 +128,7 @@ func TestLostLettersAreBounded(t *testing.T) {
 }
 
 func TestShelfIsShared(t *testing.T) {
-	// Broken if a queue that loses very many letters pushed out those of others, after a restart too.
+	// Broken if a queue that loses very many dead letters pushed out those of others, after a restart too.
 	t.Parallel()
 	w := newWorld()
 	w.out.Trace = false
@@ -147,20 +147,20 @@ func TestShelfIsShared(t *testing.T) {
 		})
 		return quiet, loud
 	}
-	letter := func(queue string, size int) {
+	deadLetter := func(queue string, size int) {
 		c := publishTo(queue, 2, "")
 		c.Body = make([]byte, size)
 		must(t, w, c)
 	}
 	for range 10 {
-		letter("quiet", settings.LostLettersBytesMax/40)
+		deadLetter("quiet", settings.LostLettersBytesMax/40)
 	}
 	flood := func() {
 		for range 20 {
-			letter("loud", settings.LostLettersBytesMax/10)
+			deadLetter("loud", settings.LostLettersBytesMax/10)
 		}
 		if quiet, loud := lost(); quiet != 10 || loud < 5 {
-			t.Errorf("%d letters are left of the quiet queue, %d of the loud one", quiet, loud)
+			t.Errorf("%d lost letters are left of the quiet queue, %d of the loud one", quiet, loud)
 		}
 		if err := w.audit(); err != nil {
 			t.Error(err)
@@ -173,10 +173,10 @@ func TestShelfIsShared(t *testing.T) {
 	must(t, w, open("a")...)
 	flood()
 	for range 40 { // until the quiet one has the most
-		letter("quiet", settings.LostLettersBytesMax/40)
+		deadLetter("quiet", settings.LostLettersBytesMax/40)
 	}
 	if quiet, loud := lost(); quiet > 20 || loud < 4 {
-		t.Errorf("%d letters of the queue that was quiet, %d of the other", quiet, loud)
+		t.Errorf("%d lost letters of the queue that was quiet, %d of the other", quiet, loud)
 	}
 }
 

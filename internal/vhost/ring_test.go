@@ -53,7 +53,8 @@ func TestRingOfQueuesEnds(t *testing.T) {
 				held += q.heldBy[fact.LostHops]
 			}
 			if lost := w.v.Reader().LostStore().ByCause[fact.LostHops]; lost+uint64(held) != 1 || (held == 1) != (name == "held") {
-				t.Errorf("of one letter %d are held for their hops, %d lost by them: books %+v", held, lost, w.v.Reader().Books())
+				t.Errorf("of one dead letter %d are held for their hops, %d lost by them: books %+v", held, lost,
+					w.v.Reader().Books())
 			}
 			written := 0
 			for _, b := range w.log.batches {
@@ -66,8 +67,8 @@ func TestRingOfQueuesEnds(t *testing.T) {
 	}
 }
 
-// TestHeldTooFarGoesOn says that a letter of a long chain, held because it went through too many queues at one moment,
-// stays where it is though nothing else keeps it.
+// TestHeldTooFarGoesOn says that a dead letter of a long chain, held because it went through too many queues
+// at one moment, stays where it is though nothing else keeps it.
 func TestHeldTooFarGoesOn(t *testing.T) {
 	t.Parallel()
 	const n = hopsMax + 20
@@ -86,7 +87,7 @@ func TestHeldTooFarGoesOn(t *testing.T) {
 	w.now += sweepFirst
 	must(t, w, Command{Kind: Tick})
 	if last := w.v.queueNamed(fmt.Sprint("q", n)); last.messages.Ready() != 1 {
-		t.Errorf("the letter did not go on: books %+v", w.v.Reader().Books())
+		t.Errorf("the dead letter did not go on: books %+v", w.v.Reader().Books())
 	}
 	if err := w.audit(); err != nil {
 		t.Error(err)

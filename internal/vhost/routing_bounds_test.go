@@ -69,7 +69,7 @@ func TestStepsAreBoundedByTheRoutingOfTheirMessages(t *testing.T) {
 		{"close of a channel", append(quorum, argumentOf("x-delivery-limit", 0)), nil,
 			[]Command{consume}, Command{Kind: Disconnect, Conn: 1}, 0, n},
 		{"commit of publishes", nil, nil, append([]Command{tx}, publishes...), commit, 0, n},
-		{"held letters that are tried again", held, nil, []Command{fill, consume, reject, {Kind: Tick}}, another, 5000, 0},
+		{"held dead letters that are tried again", held, nil, []Command{fill, consume, reject, {Kind: Tick}}, another, 5000, 0},
 		{"redrive of messages with large headers", nil, large, nil,
 			Command{Kind: BeginRedrive, Channel: 1, JobSpec: &toLast}, 0, n},
 		{"redrive", nil, nil, nil, Command{Kind: BeginRedrive, Channel: 1, JobSpec: &order}, 0, n},

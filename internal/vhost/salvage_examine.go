@@ -36,7 +36,7 @@ func (s *Salvage) Examine() {
 	}
 	var portion []examined
 	add := func(x examined) {
-		if x.entry.Flags&queue.Letter == 0 {
+		if x.entry.Flags&queue.HasHistory == 0 {
 			x.history = storage.Ref{}
 		}
 		if x.position > 0 {
@@ -53,7 +53,7 @@ func (s *Salvage) Examine() {
 		q.messages.Each(0, func(seq queue.Seq, e *queue.Entry) bool {
 			position++
 			x := examined{queue: q, seq: seq, entry: *e, position: position}
-			if e.Flags&queue.Letter != 0 {
+			if e.Flags&queue.HasHistory != 0 {
 				x.history = q.messages.Side(seq).History
 			}
 			add(x)
@@ -94,7 +94,7 @@ func (s *Salvage) examine(all []examined) {
 	for i := range order {
 		order[i] = i
 	}
-	letters := slices.DeleteFunc(slices.Clone(order), func(i int) bool { return all[i].history.IsZero() })
+	deadLetters := slices.DeleteFunc(slices.Clone(order), func(i int) bool { return all[i].history.IsZero() })
 	inLog := func(of func(x *examined) storage.Ref) func(a, b int) int {
 		return func(a, b int) int {
 			r, o := of(&all[a]), of(&all[b])
@@ -102,10 +102,10 @@ func (s *Salvage) examine(all []examined) {
 		}
 	}
 	record := func(x *examined) storage.Ref { return x.entry.Ref(s.v.log) }
-	slices.SortFunc(letters, inLog(func(x *examined) storage.Ref { return x.history }))
+	slices.SortFunc(deadLetters, inLog(func(x *examined) storage.Ref { return x.history }))
 	slices.SortFunc(order, inLog(record))
 	lost := map[int]Lack{}
-	for _, i := range letters {
+	for _, i := range deadLetters {
 		if _, err := s.historyOf(&all[i]); err != nil {
 			lost[i] = s.withoutHistory(&all[i], err)
 		}
@@ -162,7 +162,7 @@ func (s *Salvage) withoutRecord(x *examined, err error) Lack {
 	return s.lackOf(x, LackRecord, err)
 }
 
-// withoutHistory: a letter in a queue is a message all the same, one in the lost store is nothing.
+// withoutHistory: a dead letter in a queue is a message all the same, one in the lost store is nothing.
 func (s *Salvage) withoutHistory(x *examined, err error) Lack {
 	if x.queue == s.v.lost {
 		return s.withoutRecord(x, fmt.Errorf("why it is there: %w", err))

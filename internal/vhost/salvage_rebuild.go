@@ -97,7 +97,7 @@ func (s *Salvage) moveInto(n *VHost, q *queueState) {
 // make makes one copy in n.
 func (s *Salvage) make(n *VHost, f fact.Fact, failed uint64, held *fact.Fact) {
 	if s.plain[copyAt{f.Queue, f.Seq}] {
-		f.Entry.Flags &^= queue.Letter
+		f.Entry.Flags &^= queue.HasHistory
 		f.History, held = storage.Ref{}, nil
 	}
 	f.Entry.State = queue.Ready

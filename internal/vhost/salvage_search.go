@@ -98,7 +98,7 @@ func (x *foundCopy) tell(f *fact.Fact) (ended bool) {
 		e.ExpireAt = 0
 	case fact.Held:
 		x.made.History, e.ExpireAt, x.made.At = f.History, 0, 0
-		e.Flags = e.Flags&^queue.Handed | queue.Letter
+		e.Flags = e.Flags&^queue.Handed | queue.HasHistory
 		held := *f
 		x.held = &held
 	}

@@ -158,7 +158,7 @@ func (s *step) fire(q *queueState, seq queue.Seq) {
 // here.
 func (s *step) routeDue(x *topology.Exchange, m *message) topology.Route {
 	if m.history != nil {
-		return s.routeLetter(x, m)
+		return s.routeByHistory(x, m)
 	}
 	return s.routeBy(x, m, s.draw())
 }
@@ -174,16 +174,17 @@ func (v *VHost) routeBy(x *topology.Exchange, m *message, entropy uint64) topolo
 	return route
 }
 
-// storeDue puts a message that came due and finds no place in the lost store, as a letter without deaths.
+// storeDue puts a message that came due and finds no place in the lost store, as a lost letter without
+// deaths.
 func (s *step) storeDue(from *queueState, m *message, cause fact.Cause, target string, p *passage) {
-	letter := *m
-	h := fact.History{Keys: m.content.Keys(), Share: fact.LettersMax}
+	lost := *m
+	h := fact.History{Keys: m.content.Keys(), Share: fact.DeadLettersMax}
 	if m.history != nil {
 		h = *m.history
 	}
 	h.Exchange = from.object.Name // where it was going: other exchanges on its way have passed it on
-	letter.history, letter.letter, letter.historyVolatile = &h, storage.Ref{}, storage.Ref{}
-	s.storeOrLose(from, &letter, cause, target, p)
+	lost.history, lost.historyRef, lost.historyVolatile = &h, storage.Ref{}, storage.Ref{}
+	s.storeOrLose(from, &lost, cause, target, p)
 }
 
 // arrive puts what was fired into one of its targets.

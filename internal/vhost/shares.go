@@ -11,13 +11,13 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// shares say from which queues the letters in the lost store are. When it is full, the queue that has the most bytes
-// there loses its oldest letter: a flood from one queue pushes out its own letters, and not those of others. Of two
-// queues with as much, the one with the older letter loses. Source: ours, decision 7.
+// shares say from which queues the lost letters are. When it is full, the queue that has the most bytes
+// there loses its oldest lost letter: a flood from one queue pushes out its own lost letters, and not those
+// of others. Of two queues with as much, the one with the older lost letter loses. Source: ours, decision 7.
 //
-// The origin of a letter is a number, made of the queue's name; it is in the log where other copies have their returns.
-// Two queues whose numbers are the same share. Letters of earlier versions, and those that never died, have the origin
-// 0.
+// The origin of a lost letter is a number, made of the queue's name; it is in the log where other copies have
+// their returns. Two queues whose numbers are the same share. Lost letters of earlier versions, and those
+// that never died, have the origin 0.
 type shares struct {
 	byOrigin map[uint32]*share
 	heap     shareHeap // the first loses next
@@ -25,13 +25,13 @@ type shares struct {
 
 // share is what one origin has in the lost store.
 type share struct {
-	origin  uint32
-	bytes   int64
-	letters []queue.Seq // in order, never empty
-	at      int         // in the heap
+	origin      uint32
+	bytes       int64
+	lostLetters []queue.Seq // in order, never empty
+	at          int         // in the heap
 }
 
-// originOf is the origin of letters from a queue.
+// originOf is the origin of lost letters from a queue.
 func originOf(name string) uint32 {
 	if name == "" {
 		return 0
@@ -40,7 +40,7 @@ func originOf(name string) uint32 {
 	return binary.BigEndian.Uint32(sum[:])
 }
 
-// origin is that of a letter: the queue in which it died last, or that it was discarded from.
+// origin is that of a lost letter: the queue in which it died last, or that it was discarded from.
 func (m *message) origin(cause fact.Cause, target string) uint32 {
 	switch {
 	case cause == fact.Discarded:
@@ -51,18 +51,18 @@ func (m *message) origin(cause fact.Cause, target string) uint32 {
 	return originOf(m.history.Last.Queue)
 }
 
-// loser is the letter that goes when the lost store is full; ok is false if it is empty.
+// loser is the lost letter that goes when the lost store is full; ok is false if it is empty.
 func (x *shares) loser() (seq queue.Seq, ok bool) {
 	if len(x.heap) == 0 {
 		return 0, false
 	}
-	return x.heap[0].letters[0], true
+	return x.heap[0].lostLetters[0], true
 }
 
 func (x *shares) add(origin uint32, seq queue.Seq, size uint32) {
 	s := x.byOrigin[origin]
 	if s == nil {
-		s = &share{origin: origin, letters: []queue.Seq{seq}, bytes: int64(size)}
+		s = &share{origin: origin, lostLetters: []queue.Seq{seq}, bytes: int64(size)}
 		if x.byOrigin == nil {
 			x.byOrigin = map[uint32]*share{}
 		}
@@ -71,26 +71,26 @@ func (x *shares) add(origin uint32, seq queue.Seq, size uint32) {
 		return
 	}
 	s.bytes += int64(size)
-	if s.letters[len(s.letters)-1] < seq {
-		s.letters = append(s.letters, seq)
+	if s.lostLetters[len(s.lostLetters)-1] < seq {
+		s.lostLetters = append(s.lostLetters, seq)
 	} else {
-		i, _ := slices.BinarySearch(s.letters, seq)
-		s.letters = slices.Insert(s.letters, i, seq)
+		i, _ := slices.BinarySearch(s.lostLetters, seq)
+		s.lostLetters = slices.Insert(s.lostLetters, i, seq)
 	}
 	heap.Fix(&x.heap, s.at)
 }
 
 func (x *shares) remove(origin uint32, seq queue.Seq, size uint32) {
 	s := x.byOrigin[origin]
-	i, _ := slices.BinarySearch(s.letters, seq)
+	i, _ := slices.BinarySearch(s.lostLetters, seq)
 	s.bytes -= int64(size)
-	if len(s.letters) == 1 {
+	if len(s.lostLetters) == 1 {
 		heap.Remove(&x.heap, s.at)
 		delete(x.byOrigin, origin)
 		return
 	}
-	copy(s.letters[1:], s.letters[:i]) // letters mostly go from the front
-	s.letters = s.letters[1:]
+	copy(s.lostLetters[1:], s.lostLetters[:i]) // lost letters mostly go from the front
+	s.lostLetters = s.lostLetters[1:]
 	heap.Fix(&x.heap, s.at)
 }
 
@@ -102,16 +102,16 @@ func (x *shares) check(shelf *queue.Messages) error {
 		return true
 	})
 	if len(all.byOrigin) != len(x.byOrigin) {
-		return fmt.Errorf("vhost: the shelf has letters of %d queues, %d are counted", len(all.byOrigin), len(x.byOrigin))
+		return fmt.Errorf("vhost: the shelf has lost letters of %d queues, %d are counted", len(all.byOrigin), len(x.byOrigin))
 	}
 	for _, want := range all.heap {
-		if got := x.byOrigin[want.origin]; got == nil || got.bytes != want.bytes || !slices.Equal(got.letters, want.letters) {
+		if got := x.byOrigin[want.origin]; got == nil || got.bytes != want.bytes || !slices.Equal(got.lostLetters, want.lostLetters) {
 			return fmt.Errorf("vhost: the shelf counts wrongly what it has of queue %x: %d bytes", want.origin, want.bytes)
 		}
 	}
 	if want, _ := all.loser(); len(all.heap) > 0 {
 		if got, _ := x.loser(); got != want {
-			return fmt.Errorf("vhost: letter %d would leave the shelf next, it is letter %d's turn", got+1, want+1)
+			return fmt.Errorf("vhost: lost letter %d would leave the shelf next, it is lost letter %d's turn", got+1, want+1)
 		}
 	}
 	return nil
@@ -126,7 +126,7 @@ func (h shareHeap) Less(i, j int) bool {
 	if h[i].bytes != h[j].bytes {
 		return h[i].bytes > h[j].bytes
 	}
-	return h[i].letters[0] < h[j].letters[0]
+	return h[i].lostLetters[0] < h[j].lostLetters[0]
 }
 
 func (h shareHeap) Swap(i, j int) {

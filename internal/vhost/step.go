@@ -212,7 +212,7 @@ func (s *step) drainDirty() {
 		s.dispatch(d.queue, d.depth)
 		s.work += d.queue.consumers.Vain() * workOfLook
 		s.enforce(d.queue, d.depth)
-		if !s.cramped && len(s.holding.letters) > 0 && len(s.holding.blocked[d.queue.id]) > 0 {
+		if !s.cramped && len(s.holding.deadLetters) > 0 && len(s.holding.blocked[d.queue.id]) > 0 {
 			s.retryBlocked(d.queue, d.depth)
 		}
 		s.arm(d.queue)

@@ -15,16 +15,17 @@ const (
 	ownQueue              // the queue itself, unused
 	ownExcess             // work left over: more messages than the limit
 	ownPendingFree        // work left over: what was taken off in whole; of no queue
-	// work left over: letters that wait for space in the queue, or messages at its head that have expired
+	// work left over: dead letters that wait for space in the queue, or messages at its head that have
+	// expired
 	ownSpace
-	ownSweep   // all held letters; of no queue
+	ownSweep   // all held dead letters; of no queue
 	ownChannel // a delivery that is not settled; the number above is a channel's
 	ownHanded  // what was handed over and is not in the log yet; of no queue
 	ownBacklog // work left over: settlements; of no queue
 	ownOne     // one message that is due soon; Item is its Seq
 	ownJob     // a job that goes on; the number above is its own
 	ownOngoing // work left over: commands in portions; of no queue
-	ownWide    // work left over: letters on their way to very many queues; of no queue
+	ownWide    // work left over: dead letters on their way to very many queues; of no queue
 	ownBits    = 4
 )
 

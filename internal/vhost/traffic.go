@@ -22,8 +22,8 @@ type Traffic struct {
 	QueuesDeclared, QueuesCreated, QueuesDeleted uint64 // a declaration may find its queue
 
 	Fates      [fact.Reasons][Fates]uint64 // what became of messages that died
-	Hops       Attempts                    // deaths in the history of a letter that has just died, this one among them
-	Placing    [strategies]Waits           // from a letter's death until all its targets had it
+	Hops       Attempts                    // deaths in the history of a dead letter that has just died, this one among them
+	Placing    [strategies]Waits           // from a dead letter's death until all its targets had it
 	Settled    Attempts                    // deliveries that a message took until it was acked; of queues that count them
 	Publishers int                         // channels open now on which was published
 	Repliers   int                         // consumers of direct replies now
@@ -34,7 +34,7 @@ type Traffic struct {
 	Redrives  Redrives
 }
 
-// Redrives counts what was done with letters by hand.
+// Redrives counts what was done with dead letters by hand.
 type Redrives struct {
 	Moved     uint64 // sent back
 	Refused   uint64 // were to be sent back, and stayed

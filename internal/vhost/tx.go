@@ -26,14 +26,14 @@ type heldCommand struct {
 	tags    []uint64
 }
 
-// txLetterWeight is for how many copies a delivery counts that a transaction rejects: each dies by itself, and nobody
-// knows before how far its letter has to be routed.
-const txLetterWeight = 1 << 10
+// txRejectWeight is for how many copies a delivery counts that a transaction rejects: each dies by itself,
+// and nobody knows before how far its dead letter has to be routed.
+const txRejectWeight = 1 << 10
 
 // weight is for how many copies a delivery counts that h settles.
 func (h *heldCommand) weight() int {
 	if rejects(h.command.Kind, h.command.Requeue) {
-		return txLetterWeight
+		return txRejectWeight
 	}
 	return 1
 }

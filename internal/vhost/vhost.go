@@ -32,7 +32,7 @@ type VHost struct {
 	dropped         uint64                 // queues deleted since the vhost was opened
 	schedules       map[string]*queueState // of delayed exchanges, by name; they are among the queues
 	lost            *queueState
-	lostBy          [fact.Causes]uint64 // letters in the lost store
+	lostBy          [fact.Causes]uint64 // lost letters
 	shares          shares              // likewise, by the queues that they are from
 	options         Options
 	optionTable     amqp.Table  // as set
@@ -63,7 +63,7 @@ type VHost struct {
 	near      int          // messages that are in it by themselves
 	chunks    deadline.Set // of messages, each with the earliest deadline of those that are not
 
-	cramped bool        // there is no space for letters to move
+	cramped bool        // there is no space for dead letters to move
 	off     []task      // copies that were to die meanwhile, in order
 	late    []lateChunk // of what was due meanwhile, in order
 	isLate  map[lateChunk]bool
@@ -91,7 +91,7 @@ type VHost struct {
 	last        *channel            // of the newest command, spared a look-up
 
 	holding holding
-	wide    []letterAt       // held letters that are on their way to very many queues, in order
+	wide    []deadLetterAt   // held dead letters that are on their way to very many queues, in order
 	wideAt  deadline.Instant // in the set: the next portion, 0: none is
 	jobs    jobs
 	gone    map[string]*QueueStats // what queues that are no more had counted, by type
@@ -114,7 +114,7 @@ type VHost struct {
 	readAt    storage.Index // the batch that a record was read from last
 	draining  bool          // the command is decided, and what it left undone is done
 	moves     int           // copies that dead letters have become since then
-	hops      int           // letters lost in this step because there were too many of those
+	hops      int           // dead letters lost in this step because there were too many of those
 	losses    []Loss        // that nobody has taken
 	draws     uint64        // drawn so far
 	batch     []byte        // the batch in the making, where the newest records lie
@@ -134,25 +134,25 @@ type queueState struct {
 	policy    string    // names, "" if none
 	operator  string
 
-	near        int              // its messages that are in the set by themselves
-	armed       deadline.Instant // where only the head may expire: its deadline in the set, 0 if none
-	expires     deadline.Instant // deadline in the set for the queue itself, 0 if none
-	lastMoved   storage.Index    // newest batch that moved a message here
-	answered    storage.Index    // newest batch that an answer here tells of, 0: none does
-	consumed    bool             // had a consumer: auto-delete may strike
-	zero        []queue.Seq      // enqueued with TTL 0 in this step: handed over in it, or expired
-	dirty       bool
-	off         int              // of VHost.off
-	excess      deadline.Instant // in the set: over its limit, what is left goes with the next tick; 0: it is not
-	again       deadline.Instant // in the set: the next tick looks at it, 0: it need not
-	deleted     bool
-	leaving     bool // it is about to be deleted: its name is free
-	held        map[queue.Seq]heldLetter
-	heldBy      [fact.Causes]int // held letters
-	letterRoute letterRoute      // of them
-	stats       *QueueStats      // nil: it has counted nothing
-	inflows     []*inflow
-	schedule    *schedule // nil: it is not one
+	near            int              // its messages that are in the set by themselves
+	armed           deadline.Instant // where only the head may expire: its deadline in the set, 0 if none
+	expires         deadline.Instant // deadline in the set for the queue itself, 0 if none
+	lastMoved       storage.Index    // newest batch that moved a message here
+	answered        storage.Index    // newest batch that an answer here tells of, 0: none does
+	consumed        bool             // had a consumer: auto-delete may strike
+	zero            []queue.Seq      // enqueued with TTL 0 in this step: handed over in it, or expired
+	dirty           bool
+	off             int              // of VHost.off
+	excess          deadline.Instant // in the set: over its limit, what is left goes with the next tick; 0: it is not
+	again           deadline.Instant // in the set: the next tick looks at it, 0: it need not
+	deleted         bool
+	leaving         bool // it is about to be deleted: its name is free
+	held            map[queue.Seq]heldInfo
+	heldBy          [fact.Causes]int // held dead letters
+	deadLetterRoute deadLetterRoute  // of them
+	stats           *QueueStats      // nil: it has counted nothing
+	inflows         []*inflow
+	schedule        *schedule // nil: it is not one
 }
 
 type dirtyQueue struct {
@@ -178,7 +178,7 @@ func New(name string, log storage.LogID, records storage.Records, pages storage.
 	v.lost, v.options = newLostStore(v.pool), settings.OptionsOf(nil)
 	v.lost.settings.MaxLengthBytes = v.options.LostLettersMaxBytes
 	v.recents = map[string]*recent{}
-	v.holding.blocked = map[fact.QueueID][]letterAt{}
+	v.holding.blocked = map[fact.QueueID][]deadLetterAt{}
 	v.volatile = newVolatileStore(pages)
 	v.exchanges = append(v.exchanges, v.topo.Exchange(""))
 	for _, x := range topology.Predeclared() {
@@ -229,11 +229,11 @@ func (v *VHost) release(r storage.Ref, durable bool) {
 	}
 }
 
-// releaseCopy takes back what a copy refers to: its record, and its history if it is a letter.
+// releaseCopy takes back what a copy refers to: its record, and its history if it is a dead letter.
 func (v *VHost) releaseCopy(e *queue.Entry, history storage.Ref) {
 	durable := e.Flags&queue.Persistent != 0
 	v.release(e.Ref(v.log), durable)
-	if e.Flags&queue.Letter != 0 {
+	if e.Flags&queue.HasHistory != 0 {
 		v.release(history, durable)
 	}
 }
@@ -300,7 +300,7 @@ func (q *queueState) check() error {
 		n += k
 	}
 	if held := q.messages.Count(queue.Held); len(q.held) != held || n != held {
-		return fmt.Errorf("%d letters are held, %d known, %d counted by cause", held, len(q.held), n)
+		return fmt.Errorf("%d dead letters are held, %d known, %d counted by cause", held, len(q.held), n)
 	}
 	return q.messages.Check()
 }

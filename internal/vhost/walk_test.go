@@ -91,7 +91,7 @@ var walkSteps = []struct {
 	}},
 	{1, func(w *walk) string { return w.channel() + "delete-exchange " + w.exchange() + w.maybe(2, "if-unused") }},
 	{2, (*walk).policy},
-	{1, (*walk).letters},
+	{1, (*walk).lostLetters},
 	{2, (*walk).back},
 	{3, (*walk).later},
 	{1, func(w *walk) string {
@@ -127,13 +127,13 @@ func (w *walk) publish() string {
 		w.maybe(4, "priority="+w.one("1", "3")) + w.maybe(6, "mandatory") + w.maybe(12, "cc=q2,q3") + w.maybe(12, "bcc=q4") + w.maybe(6, "h.n=1")
 }
 
-func (w *walk) letters() string {
+func (w *walk) lostLetters() string {
 	return w.channel() + w.one("republish 1 2 3", "republish 1 5 9 to="+w.queue(), "discard 2 4 6 8",
 		"options lost-letters-max-bytes="+w.one("0", "300", "100000"), "options dialect="+w.one("rabbitmq-3", "rabbitmq-4", "apsaramq"),
 		"options lost-letters-max-age=200", "options ttl-in-loops=false hops-max=2 consumer-timeout=60")
 }
 
-// back sends letters back, changes jobs, and edits.
+// back sends dead letters back, changes jobs, and edits.
 func (w *walk) back() string {
 	source := w.one(w.queue(), w.queue(), w.queue(), "lost")
 	switch w.dice.IntN(4) {

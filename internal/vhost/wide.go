@@ -12,26 +12,26 @@ import (
 // the queue that it died in, with the cause Moved: what it is held for is nothing but the next tick. The
 // fact Held names the queues that have it, in one batch with their copies, so each has it once over any
 // restart, and it leaves its queue in the batch in which the last of them has it. If that queue is purged
-// or deleted meanwhile, the letter goes with it.
+// or deleted meanwhile, the dead letter goes with it.
 //
-// One letter after the other goes on: one that comes meanwhile is held before its first portion. So dead
+// One dead letter after the other goes on: one that comes meanwhile is held before its first portion. So dead
 // letters come to each queue in the order in which they died, and only one list of queues is in memory.
 // Source: ours, decisions 8 and 18.
 
-// goesOnTo notes a letter that is on its way to very many queues.
+// goesOnTo notes a dead letter that is on its way to very many queues.
 func (s *step) goesOnTo(q *queueState, seq queue.Seq) {
 	if !s.firstOfWide(q, seq) {
-		s.wide = append(s.wide, letterAt{q.id, seq})
+		s.wide = append(s.wide, deadLetterAt{q.id, seq})
 	}
 	s.armWide()
 }
 
-// firstOfWide reports whether it is the turn of a letter.
+// firstOfWide reports whether it is the turn of a dead letter.
 func (v *VHost) firstOfWide(q *queueState, seq queue.Seq) bool {
-	return len(v.wide) > 0 && v.wide[0] == letterAt{q.id, seq}
+	return len(v.wide) > 0 && v.wide[0] == deadLetterAt{q.id, seq}
 }
 
-// armWide has the next tick go on, if there is space for letters to move.
+// armWide has the next tick go on, if there is space for dead letters to move.
 func (s *step) armWide() {
 	if s.wideAt == 0 && len(s.wide) > 0 && !s.cramped {
 		s.wideAt = s.Now
@@ -39,7 +39,8 @@ func (s *step) armWide() {
 	}
 }
 
-// continueWide puts the first letter into a portion of its queues, and those behind it while the step has space.
+// continueWide puts the first dead letter into a portion of its queues, and those behind it while the step
+// has space.
 func (s *step) continueWide() {
 	s.wideAt = 0
 	for len(s.wide) > 0 && !s.cramped && !s.full() {
@@ -50,7 +51,7 @@ func (s *step) continueWide() {
 				continue
 			}
 		}
-		s.wide[0] = letterAt{}
+		s.wide[0] = deadLetterAt{}
 		if s.wide = s.wide[1:]; len(s.wide) == 0 {
 			s.wide = nil
 		}
@@ -58,8 +59,8 @@ func (s *step) continueWide() {
 	s.armWide()
 }
 
-// onItsWay finds the queue of a letter, if it still goes to others.
-func (v *VHost) onItsWay(at letterAt) *queueState {
+// onItsWay finds the queue of a dead letter, if it still goes to others.
+func (v *VHost) onItsWay(at deadLetterAt) *queueState {
 	q, e := v.heldAt(at)
 	if e == nil || q.held[at.seq].cause != fact.Moved {
 		return nil

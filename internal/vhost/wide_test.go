@@ -10,9 +10,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/queue"
 )
 
-// wideLetters plays the rejection of two messages whose dead-letter exchange leads to forty queues, in
+// wideDeadLetters plays the rejection of two messages whose dead-letter exchange leads to forty queues, in
 // portions of three, and returns the log with the index of the first batch of that.
-func wideLetters(t *testing.T, arguments ...amqp.Field) (w *world, first int, before string) {
+func wideDeadLetters(t *testing.T, arguments ...amqp.Field) (w *world, first int, before string) {
 	w = newWorld()
 	must(t, w, open("a")...)
 	must(t, w, declareWith("source", append(arguments, textOf("x-dead-letter-exchange", "amq.fanout"))...))
@@ -41,8 +41,8 @@ func wideLetters(t *testing.T, arguments ...amqp.Field) (w *world, first int, be
 			c = Command{Kind: Reject, Channel: 1, Tag: 2}
 		}
 		q, _ := w.v.Reader().Queue("source")
-		if letters := w.v.Reader().Books().Made - 2; (letters < 80 || q.Held+q.Unacked > 0) && letters > 0 && q.Held+q.Unacked+int(letters)/40 != 2 {
-			t.Errorf("%d copies are made, %d held", letters, q.Held)
+		if deadLetters := w.v.Reader().Books().Made - 2; (deadLetters < 80 || q.Held+q.Unacked > 0) && deadLetters > 0 && q.Held+q.Unacked+int(deadLetters)/40 != 2 {
+			t.Errorf("%d copies are made, %d held", deadLetters, q.Held)
 		}
 		if err := w.audit(); err != nil {
 			t.Fatal(err)
@@ -67,25 +67,25 @@ func wideLetters(t *testing.T, arguments ...amqp.Field) (w *world, first int, be
 	return w, first, before
 }
 
-// TestWideLettersComeOnce says that a dead letter for very many queues leaves its queue before the last of
+// TestWideDeadLettersComeOnce says that a dead letter for very many queues leaves its queue before the last of
 // them has it, comes to one of them twice, or never; when a crash comes in the middle, too; or that it
 // comes to all in one step.
-func TestWideLettersComeOnce(t *testing.T) {
+func TestWideDeadLettersComeOnce(t *testing.T) {
 	t.Parallel()
 	for _, strategy := range []string{"at-most-once", "at-least-once"} {
 		arguments := []amqp.Field{textOf("x-queue-type", "quorum"), textOf("x-overflow", "reject-publish"), textOf("x-dead-letter-strategy", strategy)}
 		if strategy == "at-most-once" {
 			arguments = nil
 		}
-		w, first, _ := wideLetters(t, arguments...)
+		w, first, _ := wideDeadLetters(t, arguments...)
 		if err := restartsLead(w, first); err != nil {
 			t.Errorf("%s: %v", strategy, err)
 		}
 	}
 }
 
-// restartsLead reports the first restart behind a batch of wideLetters after which a letter is not either
-// where it was or in each queue once.
+// restartsLead reports the first restart behind a batch of wideDeadLetters after which a dead letter is not
+// either where it was or in each queue once.
 func restartsLead(whole *world, first int) error {
 	for n := first + 1; n <= len(whole.log.batches); n++ {
 		w := newWorld()
@@ -112,9 +112,9 @@ func restartsLead(whole *world, first int) error {
 	return nil
 }
 
-// TestWideLettersOfFullQueues says that a letter for very many queues forgets those that are full: it is
-// held for them, or lost letters have it.
-func TestWideLettersOfFullQueues(t *testing.T) {
+// TestWideDeadLettersOfFullQueues says that a dead letter for very many queues forgets those that are full:
+// it is held for them, or lost letters have it.
+func TestWideDeadLettersOfFullQueues(t *testing.T) {
 	t.Parallel()
 	for _, atLeastOnce := range []bool{false, true} {
 		w := newWorld()
@@ -155,7 +155,7 @@ func TestWideLettersOfFullQueues(t *testing.T) {
 			want = 12
 		}
 		if n := strings.Count(w.bodies(), "/m"); n != want {
-			t.Errorf("at least once: %t, %d queues have the letter", atLeastOnce, n)
+			t.Errorf("at least once: %t, %d queues have the dead letter", atLeastOnce, n)
 		}
 		if err := w.audit(); err != nil {
 			t.Error(err)

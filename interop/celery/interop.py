@@ -90,7 +90,7 @@ class Interop(unittest.TestCase):
         cls.addClassCleanup(delete_everything)
         cls.connection = Connection(tasks.AMQP_URL)
         cls.addClassCleanup(cls.connection.release)
-        # A topic exchange, for the letters of delayed tasks carry other keys than those of the others.
+        # A topic exchange, for the messages of delayed tasks carry other keys than those of the others.
         cls.dead = Queue("interop.celery.dead", Exchange(tasks.DLX, type="topic"), routing_key="#")
         cls.dead.bind(cls.connection.default_channel).declare()
         cls.worker = Worker()
@@ -102,21 +102,21 @@ class Interop(unittest.TestCase):
 
     def dead_letter(self):
         """Takes the next message from the dead-letter queue."""
-        letters = []
-        with self.connection.Consumer(self.dead, callbacks=[lambda _, m: letters.append(m)], no_ack=True):
+        messages = []
+        with self.connection.Consumer(self.dead, callbacks=[lambda _, m: messages.append(m)], no_ack=True):
             end = time.monotonic() + WAIT_SECONDS
-            while not letters:
+            while not messages:
                 self.connection.drain_events(timeout=max(end - time.monotonic(), 0.001))
-        [letter] = letters
-        return letter
+        [message] = messages
+        return message
 
-    def assert_refused(self, result, letter, deaths):
+    def assert_refused(self, result, message, deaths):
         """Checks a dead letter of a task that was refused, and its deaths: queue, reason, exchange; newest first."""
-        self.assertEqual((result.id, "tasks.refuse"), (letter.headers["id"], letter.headers["task"]))
-        self.assertEqual(tasks.DLX, letter.delivery_info["exchange"])
-        self.assertEqual("dead", letter.delivery_info["routing_key"])
-        self.assertEqual(deaths, [(d["queue"], d["reason"], d["exchange"]) for d in letter.headers["x-death"]])
-        self.assertEqual([1] * len(deaths), [d["count"] for d in letter.headers["x-death"]])
+        self.assertEqual((result.id, "tasks.refuse"), (message.headers["id"], message.headers["task"]))
+        self.assertEqual(tasks.DLX, message.delivery_info["exchange"])
+        self.assertEqual("dead", message.delivery_info["routing_key"])
+        self.assertEqual(deaths, [(d["queue"], d["reason"], d["exchange"]) for d in message.headers["x-death"]])
+        self.assertEqual([1] * len(deaths), [d["count"] for d in message.headers["x-death"]])
 
     def test_tasks_run_at_once(self):
         """Broken if tasks without a delay were lost, doubled or late."""
@@ -172,9 +172,9 @@ class Interop(unittest.TestCase):
         begun = time.time()
         result = tasks.refuse.apply_async(countdown=1)
         ended = time.time()
-        letter = self.dead_letter()
+        message = self.dead_letter()
         self.assert_in_time(time.time(), begun, ended, 1)
-        self.assert_refused(result, letter, [
+        self.assert_refused(result, message, [
             (tasks.DYING, "rejected", "celery_delayed_delivery"), ("celery_delayed_0", "expired", "celery_delayed_27")])
 
     def test_reject_and_requeue(self):

@@ -69,21 +69,21 @@ func requeueIsNoDeath(s *session) error {
 	if err != nil {
 		return err
 	}
-	letters, err := s.consume(work, false)
+	arrivals, err := s.consume(work, false)
 	if err != nil {
 		return err
 	}
 	if _, err := s.send("", work, amqp.Publishing{Body: []byte("again")}); err != nil {
 		return err
 	}
-	l, err := letters.take()
+	l, err := arrivals.take()
 	if err != nil {
 		return err
 	}
 	if err := l.Nack(false, true); err != nil {
 		return err
 	}
-	l, err = letters.take()
+	l, err = arrivals.take()
 	if err != nil {
 		return err
 	}
@@ -220,13 +220,13 @@ func prefetch(s *session) error {
 	if err := s.channel.Qos(3, 0, false); err != nil {
 		return err
 	}
-	letters, err := s.consume(work, false)
+	arrivals, err := s.consume(work, false)
 	if err != nil {
 		return err
 	}
-	var first letter
+	var first arrival
 	for n := range 3 {
-		l, err := letters.take()
+		l, err := arrivals.take()
 		if err != nil {
 			return err
 		}
@@ -234,10 +234,10 @@ func prefetch(s *session) error {
 			first = l
 		}
 	}
-	if err := errors.Join(s.wantReady(work, 2), letters.wantEmpty(), first.Ack(false)); err != nil {
+	if err := errors.Join(s.wantReady(work, 2), arrivals.wantEmpty(), first.Ack(false)); err != nil {
 		return err
 	}
-	fourth, err := letters.take()
+	fourth, err := arrivals.take()
 	if err != nil {
 		return err
 	}

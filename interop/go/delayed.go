@@ -14,7 +14,7 @@ import (
 
 // delayedExchange declares a delayed exchange that routes by this type, with a queue behind it, and consumes that
 // queue.
-func (s *session) delayedExchange(kind, key string) (exchange string, letters *inbox, err error) {
+func (s *session) delayedExchange(kind, key string) (exchange string, arrivals *inbox, err error) {
 	exchange = s.prefix + "delayed"
 	if err := s.channel.ExchangeDelete(exchange, false, false); err != nil {
 		return "", nil, err
@@ -31,12 +31,12 @@ func (s *session) delayedExchange(kind, key string) (exchange string, letters *i
 	if err := s.channel.QueueBind(work, key, exchange, false, nil); err != nil {
 		return "", nil, err
 	}
-	letters, err = s.consume(work, true)
-	return exchange, letters, err
+	arrivals, err = s.consume(work, true)
+	return exchange, arrivals, err
 }
 
-// wantDelayed fails unless a letter came with this body when its delay was over, with the negated header.
-func (l letter) wantDelayed(exchange, key, body string, delay time.Duration, p published) error {
+// wantDelayed fails unless a message came with this body when its delay was over, with the negated header.
+func (l arrival) wantDelayed(exchange, key, body string, delay time.Duration, p published) error {
 	if l.Headers["x-delay"] != -delay.Milliseconds() {
 		return fmt.Errorf("x-delay is %#v, want int64 %d", l.Headers["x-delay"], -delay.Milliseconds())
 	}
@@ -59,7 +59,7 @@ func delayedPlugin(*session) error {
 // Broken if a message was not kept for its delay, whatever the type of the number, or waited for one with a longer
 // delay.
 func delayedMessages(s *session) error {
-	exchange, letters, err := s.delayedExchange(amqp.ExchangeTopic, "order.#")
+	exchange, arrivals, err := s.delayedExchange(amqp.ExchangeTopic, "order.#")
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func delayedMessages(s *session) error {
 		}
 	}
 	for _, delay := range []time.Duration{500 * time.Millisecond, time.Second, 1500 * time.Millisecond} {
-		l, err := letters.take()
+		l, err := arrivals.take()
 		if err != nil {
 			return err
 		}
@@ -82,12 +82,12 @@ func delayedMessages(s *session) error {
 			return fmt.Errorf("the message of %v: %w", delay, err)
 		}
 	}
-	return letters.wantEmpty()
+	return arrivals.wantEmpty()
 }
 
 // Broken if a consumer could not put off a message that it published anew with a longer delay.
 func delayedRetry(s *session) error {
-	exchange, letters, err := s.delayedExchange(amqp.ExchangeDirect, "task")
+	exchange, arrivals, err := s.delayedExchange(amqp.ExchangeDirect, "task")
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func delayedRetry(s *session) error {
 		if err != nil {
 			return err
 		}
-		l, err := letters.take()
+		l, err := arrivals.take()
 		if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func delayedRetry(s *session) error {
 
 // Broken if a mandatory message that is delayed came back: it is not lost, only not routed yet.
 func delayedMandatory(s *session) error {
-	exchange, letters, err := s.delayedExchange(amqp.ExchangeDirect, "task")
+	exchange, arrivals, err := s.delayedExchange(amqp.ExchangeDirect, "task")
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func delayedMandatory(s *session) error {
 	if !p.acked {
 		return errors.New("a delayed message was refused")
 	}
-	l, err := letters.take()
+	l, err := arrivals.take()
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func delayedMandatory(s *session) error {
 
 // Broken if a delay that means nothing were taken for no delay.
 func delayedNonsense(s *session) error {
-	exchange, letters, err := s.delayedExchange(amqp.ExchangeDirect, "task")
+	exchange, arrivals, err := s.delayedExchange(amqp.ExchangeDirect, "task")
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func delayedNonsense(s *session) error {
 		if e == nil || e.Code != amqp.PreconditionFailed || e.Reason != "PRECONDITION_FAILED - invalid x-delay 'soon'" {
 			return fmt.Errorf("refused with %v", e)
 		}
-		return letters.wantEmpty()
+		return arrivals.wantEmpty()
 	case <-time.After(waitMax):
 		return fmt.Errorf("not refused within %v", waitMax)
 	}
@@ -169,7 +169,7 @@ func deliveryTime(s *session) error {
 	if err != nil {
 		return err
 	}
-	letters, err := s.consume(work, true)
+	arrivals, err := s.consume(work, true)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func deliveryTime(s *session) error {
 		return err
 	}
 	for _, body := range []string{"now", "later"} {
-		l, err := letters.take()
+		l, err := arrivals.take()
 		if err != nil {
 			return err
 		}

@@ -55,8 +55,8 @@ func (s *session) laravelLater(delay time.Duration, attempts int32, job string) 
 	return p, begun, declared, err
 }
 
-// wantJob fails unless the letter is a job that waited in its delay queue, and came not early and not late.
-func (l letter) wantJob(delay time.Duration, attempts int32, job string, p published) error {
+// wantJob fails unless the message is a job that waited in its delay queue, and came not early and not late.
+func (l arrival) wantJob(delay time.Duration, attempts int32, job string, p published) error {
 	queue, _ := laravelDelay(delay)
 	meta, _ := l.Headers["laravel"].(amqp.Table)
 	if l.CorrelationId != job || meta["attempts"] != attempts {
@@ -117,7 +117,7 @@ func laravelReleasesAndFails(s *session) error {
 	if err != nil {
 		return err
 	}
-	var l letter
+	var l arrival
 	var p published
 	for n, delay := range []time.Duration{400 * time.Millisecond, 800 * time.Millisecond, 400 * time.Millisecond} {
 		queue, arguments := laravelDelay(delay)

@@ -44,24 +44,24 @@ func (s *session) masstransitSetup(arguments amqp.Table) (*inbox, error) {
 }
 
 // masstransitPublish publishes a message as the client does, and takes it from the endpoint.
-func (s *session) masstransitPublish(endpoint *inbox, expiration string) (letter, error) {
+func (s *session) masstransitPublish(endpoint *inbox, expiration string) (arrival, error) {
 	_, err := s.send(masstransitMessage, "", amqp.Publishing{
 		ContentType: "application/vnd.masstransit+json", DeliveryMode: amqp.Persistent, MessageId: "9a3e0000-5d1c-0015-1b3a-08dc0a5e7f01",
 		Expiration: expiration, Headers: amqp.Table{"publishId": "1"}, Body: []byte(masstransitBody),
 	})
 	if err != nil {
-		return letter{}, err
+		return arrival{}, err
 	}
 	l, err := endpoint.take()
 	if err != nil {
-		return letter{}, err
+		return arrival{}, err
 	}
 	return l, l.wantCame(masstransitMessage, "", masstransitBody)
 }
 
 // masstransitMove declares the queue for such messages with the arguments of the endpoint's, publishes the message to
 // it, mandatory, with more headers, and acknowledges the original when that is confirmed.
-func (s *session) masstransitMove(l letter, to string, arguments amqp.Table, expiration string, more amqp.Table) error {
+func (s *session) masstransitMove(l arrival, to string, arguments amqp.Table, expiration string, more amqp.Table) error {
 	if err := s.masstransitPair(to, arguments); err != nil {
 		return err
 	}

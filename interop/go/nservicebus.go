@@ -152,7 +152,7 @@ func (t nservicebusTopology) deaths(seconds int) []death {
 }
 
 // wantDelayed checks a message that came after its delay, through all its levels.
-func (t nservicebusTopology) wantDelayed(l letter, seconds int, p published) error {
+func (t nservicebusTopology) wantDelayed(l arrival, seconds int, p published) error {
 	key, first := t.key(seconds)
 	if l.MessageId != fmt.Sprint("delay-", seconds) {
 		return fmt.Errorf("message %q came, want the one with a delay of %d s", l.MessageId, seconds)

@@ -100,7 +100,7 @@ func (s *session) durableExchange(name, kind string) error {
 }
 
 // deadLetterQueue declares a topic exchange with a queue behind it that takes every key, and consumes that queue.
-func (s *session) deadLetterQueue() (dlx string, letters *inbox, err error) {
+func (s *session) deadLetterQueue() (dlx string, arrivals *inbox, err error) {
 	dlx, err = s.exchange("dlx", amqp.ExchangeTopic)
 	if err != nil {
 		return "", nil, err
@@ -112,8 +112,8 @@ func (s *session) deadLetterQueue() (dlx string, letters *inbox, err error) {
 	if err := s.channel.QueueBind(dead, "#", dlx, false, nil); err != nil {
 		return "", nil, err
 	}
-	letters, err = s.consume(dead, true)
-	return dlx, letters, err
+	arrivals, err = s.consume(dead, true)
+	return dlx, arrivals, err
 }
 
 // published tells when a message was sent and when the broker had it.
@@ -168,8 +168,8 @@ type inbox struct {
 	deliveries <-chan amqp.Delivery
 }
 
-// A letter is a delivery and the moment this program had it.
-type letter struct {
+// A arrival is a delivery and the moment this program had it.
+type arrival struct {
 	amqp.Delivery
 	at time.Time
 }
@@ -180,16 +180,16 @@ func (s *session) consume(queue string, autoAck bool) (*inbox, error) {
 	return &inbox{tag, deliveries}, err
 }
 
-// take waits for the next letter.
-func (b *inbox) take() (letter, error) {
+// take waits for the next message.
+func (b *inbox) take() (arrival, error) {
 	select {
 	case d, ok := <-b.deliveries:
 		if !ok {
-			return letter{}, errors.New("the consumer has ended")
+			return arrival{}, errors.New("the consumer has ended")
 		}
-		return letter{d, time.Now()}, nil
+		return arrival{d, time.Now()}, nil
 	case <-time.After(waitMax):
-		return letter{}, fmt.Errorf("no letter within %v", waitMax)
+		return arrival{}, fmt.Errorf("no message within %v", waitMax)
 	}
 }
 
@@ -198,7 +198,7 @@ func (b *inbox) wantEmpty() error {
 	select {
 	case d, ok := <-b.deliveries:
 		if ok {
-			return fmt.Errorf("one letter too many: %q", d.Body)
+			return fmt.Errorf("one message too many: %q", d.Body)
 		}
 	default:
 	}

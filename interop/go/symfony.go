@@ -155,7 +155,7 @@ func symfonyRetries(s *session) error {
 
 // symfonyRetried checks a message that comes back from a retry queue. The newest death is the wait in that queue; the
 // older ones, which the client sent, RabbitMQ 3 adds to, and RabbitMQ 4 begins anew.
-func (l letter) symfonyRetried(d symfonyDelay, p published) error {
+func (l arrival) symfonyRetried(d symfonyDelay, p published) error {
 	deaths, _ := l.Headers["x-death"].([]any)
 	if len(deaths) == 0 {
 		return errors.New("the message came without x-death")

@@ -127,7 +127,7 @@ function assertCame({ message }, exchange, routingKey, body) {
   assert.equal(message.fields.redelivered, false);
 }
 
-/** Checks all that the broker wrote into a letter that died once. */
+/** Checks all that the broker wrote into a message that died once. */
 function assertDied({ message }, since, expected) {
   const { headers, expiration } = message.properties;
   assert.equal(headers['x-death'].length, 1);
@@ -156,13 +156,13 @@ const tests = {
     const since = Date.now();
     await session.publish(normal, 'a.normal.key', 'unwanted',
       { contentType: 'text/plain', persistent: true, messageId: 'm-1', headers: { tenant: 'blue' } });
-    session.channel.reject((await rejecting.take('letter')).message, false);
+    session.channel.reject((await rejecting.take('message')).message, false);
 
-    const letter = await deadLetters.take('dead letter');
-    assertCame(letter, dlx, 'dl.key', 'unwanted');
-    assertDied(letter, since,
+    const arrival = await deadLetters.take('dead letter');
+    assertCame(arrival, dlx, 'dl.key', 'unwanted');
+    assertDied(arrival, since,
       { reason: 'rejected', queue: work, exchange: normal, 'routing-keys': ['a.normal.key'] });
-    const { contentType, deliveryMode, messageId, headers } = letter.message.properties;
+    const { contentType, deliveryMode, messageId, headers } = arrival.message.properties;
     assert.deepEqual([contentType, deliveryMode, messageId, headers.tenant], ['text/plain', 2, 'm-1', 'blue']);
     assert.equal(await session.ready(work), 0);
   },
@@ -173,8 +173,8 @@ const tests = {
     const work = await session.queue('work', { 'x-dead-letter-exchange': dlx });
     const arrivals = await session.consume(work, { noAck: false });
     await session.publish('', work, 'again');
-    session.channel.nack((await arrivals.take('letter')).message, false, true);
-    const { message } = await arrivals.take('letter again');
+    session.channel.nack((await arrivals.take('message')).message, false, true);
+    const { message } = await arrivals.take('message again');
     assert.equal(message.fields.redelivered, true);
     assert.equal(message.properties.headers?.['x-death'], undefined);
     session.channel.ack(message);
@@ -194,11 +194,11 @@ const tests = {
       const work = await session.queue(name, { 'x-dead-letter-exchange': dlx, ...args });
       const since = Date.now();
       const { begun, confirmed } = await session.publish('', work, 'too late', options);
-      const letter = await deadLetters.take('dead letter');
-      assertCame(letter, dlx, work, 'too late');
-      assertDied(letter, since, { reason: 'expired', queue: work, exchange: '', 'routing-keys': [work], ...extra });
-      assert.ok(letter.at - begun >= millis, `early: ${letter.at - begun} ms`);
-      assert.ok(letter.at - confirmed < millis + lateMillis, `late: ${letter.at - confirmed} ms`);
+      const arrival = await deadLetters.take('dead letter');
+      assertCame(arrival, dlx, work, 'too late');
+      assertDied(arrival, since, { reason: 'expired', queue: work, exchange: '', 'routing-keys': [work], ...extra });
+      assert.ok(arrival.at - begun >= millis, `early: ${arrival.at - begun} ms`);
+      assert.ok(arrival.at - confirmed < millis + lateMillis, `late: ${arrival.at - confirmed} ms`);
     }
   },
 
@@ -209,9 +209,9 @@ const tests = {
     const work = await session.queue('work', { 'x-dead-letter-exchange': dlx, 'x-max-length': 2 });
     const since = Date.now();
     for (const body of ['1', '2', '3']) await session.publish('', work, body);
-    const letter = await deadLetters.take('dead letter');
-    assertCame(letter, dlx, work, '1');
-    assertDied(letter, since, { reason: 'maxlen', queue: work, exchange: '', 'routing-keys': [work] });
+    const arrival = await deadLetters.take('dead letter');
+    assertCame(arrival, dlx, work, '1');
+    assertDied(arrival, since, { reason: 'maxlen', queue: work, exchange: '', 'routing-keys': [work] });
     assert.equal(await session.ready(work), 2);
   },
 
@@ -242,11 +242,11 @@ const tests = {
     await session.channel.prefetch(3);
     const arrivals = await session.consume(work, { noAck: false });
     const held = [];
-    for (let n = 0; n < 3; n++) held.push((await arrivals.take('letter')).message);
+    for (let n = 0; n < 3; n++) held.push((await arrivals.take('message')).message);
     assert.equal(await session.ready(work), 2);
     assert.equal(arrivals.length, 0);
     session.channel.ack(held[0]);
-    assert.equal((await arrivals.take('fourth letter')).message.content.toString(), '3');
+    assert.equal((await arrivals.take('fourth message')).message.content.toString(), '3');
     assert.equal(await session.ready(work), 1);
   },
 
@@ -274,12 +274,12 @@ const ours = {
         { persistent: true, mandatory: true, headers: { 'x-delay': delay } });
     }
     for (const delay of [100, 500, 1000, 1500]) {
-      const letter = await arrivals.take('delayed message');
-      assertCame(letter, exchange, 'task', String(delay));
-      assert.deepEqual({ ...letter.message.properties.headers }, { 'x-delay': -delay });
+      const arrival = await arrivals.take('delayed message');
+      assertCame(arrival, exchange, 'task', String(delay));
+      assert.deepEqual({ ...arrival.message.properties.headers }, { 'x-delay': -delay });
       const { begun, confirmed } = sent[delay];
-      assert.ok(letter.at - begun >= delay, `early: ${letter.at - begun} ms, not ${delay}`);
-      assert.ok(letter.at - confirmed < delay + lateMillis, `late: ${letter.at - confirmed} ms, not ${delay}`);
+      assert.ok(arrival.at - begun >= delay, `early: ${arrival.at - begun} ms, not ${delay}`);
+      assert.ok(arrival.at - confirmed < delay + lateMillis, `late: ${arrival.at - confirmed} ms, not ${delay}`);
     }
     assert.deepEqual([arrivals.length, returned.length], [0, 0]);
   },

@@ -27,13 +27,13 @@ class Inbox:
 
     def __init__(self, channel, queue, auto_ack=True):
         self.connection = channel.connection
-        self.letters = []
+        self.messages = []
         self.cancelled = []
         channel.add_on_cancel_callback(lambda frame: self.cancelled.append(frame.method.consumer_tag))
         self.consumer_tag = channel.basic_consume(queue, self._receive, auto_ack=auto_ack)
 
     def _receive(self, _channel, method, properties, body):
-        self.letters.append((method, properties, body, time.monotonic()))
+        self.messages.append((method, properties, body, time.monotonic()))
 
     def _wait(self, for_what, condition):
         end = time.monotonic() + WAIT_SECONDS
@@ -44,8 +44,8 @@ class Inbox:
             self.connection.process_data_events(time_limit=left)
 
     def take(self):
-        self._wait("letter", lambda: self.letters)
-        return self.letters.pop(0)
+        self._wait("message", lambda: self.messages)
+        return self.messages.pop(0)
 
     def wait_cancelled(self):
         self._wait("cancellation", lambda: self.cancelled)
@@ -95,9 +95,9 @@ class Interop(unittest.TestCase):
         self.channel.queue_bind(dead, dlx, "#")
         return dlx, dead
 
-    def assert_died(self, letter, since, reason, queue, exchange, keys, original_expiration=None):
-        """Checks all that the broker wrote into a letter that died once; pika keeps the wire types apart."""
-        properties = letter[1]
+    def assert_died(self, message, since, reason, queue, exchange, keys, original_expiration=None):
+        """Checks all that the broker wrote into a message that died once; pika keeps the wire types apart."""
+        properties = message[1]
         death = dict(properties.headers["x-death"][0])
         self.assertEqual(1, len(properties.headers["x-death"]))
         self.assertIsInstance(death["count"], pika.compat.long, "count is a signed 64-bit number")
@@ -114,8 +114,8 @@ class Interop(unittest.TestCase):
                 self.assertEqual(expected[field], properties.headers[f"x-{which}-death-{field}"])
         self.assertIsNone(properties.expiration)
 
-    def assert_came(self, letter, exchange, routing_key, body):
-        method, _, got, _ = letter
+    def assert_came(self, message, exchange, routing_key, body):
+        method, _, got, _ = message
         self.assertEqual((exchange, routing_key, body, False),
                          (method.exchange, method.routing_key, got, method.redelivered))
 
@@ -133,10 +133,10 @@ class Interop(unittest.TestCase):
             content_type="text/plain", delivery_mode=2, message_id="m-1", headers={"tenant": "blue"}))
         self.channel.basic_reject(rejecting.take()[0].delivery_tag, requeue=False)
 
-        letter = dead_letters.take()
-        self.assert_came(letter, dlx, "dl.key", b"unwanted")
-        self.assert_died(letter, since, "rejected", work, normal, ["a.normal.key"])
-        properties = letter[1]
+        message = dead_letters.take()
+        self.assert_came(message, dlx, "dl.key", b"unwanted")
+        self.assert_died(message, since, "rejected", work, normal, ["a.normal.key"])
+        properties = message[1]
         self.assertEqual(("text/plain", 2, "m-1", "blue"),
                          (properties.content_type, properties.delivery_mode, properties.message_id,
                           properties.headers["tenant"]))
@@ -158,11 +158,11 @@ class Interop(unittest.TestCase):
         since, begun = time.time(), time.monotonic()
         self.channel.basic_publish("", work, b"too late", properties)
         ended = time.monotonic()
-        letter = dead_letters.take()
-        self.assert_came(letter, PREFIX + "dlx", work, b"too late")
-        self.assert_died(letter, since, "expired", work, "", [work], original_expiration)
-        self.assertGreaterEqual(letter[3] - begun, seconds, "early")
-        self.assertLess(letter[3] - ended, seconds + LATE_SECONDS, "late")
+        message = dead_letters.take()
+        self.assert_came(message, PREFIX + "dlx", work, b"too late")
+        self.assert_died(message, since, "expired", work, "", [work], original_expiration)
+        self.assertGreaterEqual(message[3] - begun, seconds, "early")
+        self.assertLess(message[3] - ended, seconds + LATE_SECONDS, "late")
 
     def test_expiry(self):
         """Broken if a message expired early or late, by its own expiration or its queue's TTL."""
@@ -182,9 +182,9 @@ class Interop(unittest.TestCase):
         since = time.time()
         for body in (b"1", b"2", b"3"):
             self.channel.basic_publish("", work, body)
-        letter = dead_letters.take()
-        self.assert_came(letter, dlx, work, b"1")
-        self.assert_died(letter, since, "maxlen", work, "", [work])
+        message = dead_letters.take()
+        self.assert_came(message, dlx, work, b"1")
+        self.assert_died(message, since, "maxlen", work, "", [work])
         self.assertEqual(2, self.ready(work))
 
     def test_confirms(self):
@@ -216,7 +216,7 @@ class Interop(unittest.TestCase):
         inbox = Inbox(self.channel, work, auto_ack=False)
         tags = [inbox.take()[0].delivery_tag for _ in range(3)]
         self.assertEqual(2, self.ready(work))
-        self.assertEqual([], inbox.letters)
+        self.assertEqual([], inbox.messages)
         self.channel.basic_ack(tags[0])
         self.assertEqual(b"3", inbox.take()[2])
         self.assertEqual(1, self.ready(work))
@@ -228,9 +228,9 @@ class Interop(unittest.TestCase):
         self.channel.queue_bind(work, exchange, "task")
         return exchange, Inbox(self.channel, work)
 
-    def assert_in_time(self, letter, seconds, begun, ended):
-        self.assertGreaterEqual(letter[3] - begun, seconds, "early")
-        self.assertLess(letter[3] - ended, seconds + LATE_SECONDS, "late")
+    def assert_in_time(self, message, seconds, begun, ended):
+        self.assertGreaterEqual(message[3] - begun, seconds, "early")
+        self.assertLess(message[3] - ended, seconds + LATE_SECONDS, "late")
 
     @unittest.skipUnless(BARTLEBY, "other brokers need a plugin for x-delayed-message")
     def test_delayed_messages(self):
@@ -244,11 +244,11 @@ class Interop(unittest.TestCase):
                                        properties=pika.BasicProperties(delivery_mode=2, headers={"x-delay": delay}))
             sent[int(delay)] = (begun, time.monotonic())
         for delay in (500, 1000, 1500):
-            letter = inbox.take()
-            self.assert_came(letter, exchange, "task", str(delay).encode())
-            self.assert_in_time(letter, delay / 1000, *sent[delay])
-            self.assertEqual({"x-delay": -delay}, letter[1].headers)
-        self.assertEqual([], inbox.letters)
+            message = inbox.take()
+            self.assert_came(message, exchange, "task", str(delay).encode())
+            self.assert_in_time(message, delay / 1000, *sent[delay])
+            self.assertEqual({"x-delay": -delay}, message[1].headers)
+        self.assertEqual([], inbox.messages)
 
     @unittest.skipUnless(BARTLEBY, "other brokers need a plugin for x-delayed-message")
     def test_delay_nonsense(self):
@@ -260,7 +260,7 @@ class Interop(unittest.TestCase):
             other.basic_publish(exchange, "task", b"m", pika.BasicProperties(headers={"x-delay": "soon"}))
         self.assertEqual((406, "PRECONDITION_FAILED - invalid x-delay 'soon'"),
                          (caught.exception.reply_code, caught.exception.reply_text))
-        self.assertEqual([], inbox.letters)
+        self.assertEqual([], inbox.messages)
 
     @unittest.skipUnless(BARTLEBY, "other brokers do not know x-opt-delivery-time in every queue")
     def test_delivery_time(self):
@@ -297,9 +297,9 @@ class Interop(unittest.TestCase):
         since = time.time()
         exec(program.replace(address, AMQP_URL), {})
         self.assertGreaterEqual(time.time(), since + 6, "a wait of two seconds, and one of four")
-        letter = Inbox(self.channel, "work.dead").take()
-        self.assert_died(letter, since, "delivery_limit", "work", "", ["work"])
-        self.assertEqual(b"copy this", letter[2])
+        message = Inbox(self.channel, "work.dead").take()
+        self.assert_died(message, since, "delivery_limit", "work", "", ["work"])
+        self.assertEqual(b"copy this", message[2])
 
 
 if __name__ == "__main__":

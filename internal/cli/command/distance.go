@@ -1,6 +1,7 @@
 package command
 
-// Nearest is the name that differs least from a word, "" if so many letters differ that it is another word.
+// Nearest is the name that differs least from a word, "" if so many characters differ that it is another
+// word.
 func Nearest(word string, names []string) (nearest string) {
 	limit := 1 + min(3, len(word)/3)
 	for _, name := range names {
@@ -11,7 +12,7 @@ func Nearest(word string, names []string) (nearest string) {
 	return nearest
 }
 
-// distance is the number of letters to insert, drop or change to make b of a.
+// distance is the number of characters to insert, drop or change to make b of a.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -13,10 +13,10 @@ type Options struct {
 	Args   []string          // the command and its arguments
 	values map[string]string // by long name, dashes inside; a switch has the value "true"
 	order  []string          // the names as they came
-	short  []string          // names of options that were typed as a letter
+	short  []string          // names of options that were typed as a character
 }
 
-// meant puts the option that a command takes in the place of another one of the same letter.
+// meant puts the option that a command takes in the place of another one of the same character.
 func (o *Options) meant(takes func(name string) bool) {
 	for _, name := range o.short {
 		typed, _ := FindOption(func(known Option) bool { return known.Name == name })
@@ -58,7 +58,7 @@ func (o Options) On(name string) bool { return o.values[name] == "true" }
 // An Option is known to every command if it is global, else to those that list it.
 type Option struct {
 	Name   string
-	Short  string // one letter
+	Short  string // one character
 	Value  string // what the value is, "" for a switch
 	About  string // for help; "" if it is accepted for scripts' sake, without effect
 	Global bool
@@ -150,7 +150,7 @@ func KnownOptions() []Option {
 		{Name: "payload", Value: "file", About: "file with the new payload, or - for standard input"},
 		{Name: "properties", Value: "properties", About: "all properties, including headers: a JSON object, or a file with one"},
 		{Name: "keep", About: "keep the original"},
-		{Name: "not", About: "mark the queue as no dead-letter queue"},
+		{Name: "not", About: "mark the queue as no dead-character queue"},
 		{Name: "once", About: "skip messages that are already in the queue"}, {Name: "origin", About: "publish each message where it was first published"},
 		{Name: "unit", Value: "unit", About: "bytes, kb, mb, gb; for certificates days, weeks (default), months, years"},
 		{Name: "within", Value: "number", About: "time from now, in --unit; default: 4"},

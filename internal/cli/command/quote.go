@@ -19,8 +19,8 @@ func (c *Call) RepairHint(text string) string {
 // Quote writes a word so that the user's shell hands it over unchanged: a POSIX shell, or cmd.exe.
 func Quote(word string, windows bool) string {
 	special := func(r rune) bool {
-		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
-		return !letter && !strings.ContainsRune("-_./:@,", r)
+		plain := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+		return !plain && !strings.ContainsRune("-_./:@,", r)
 	}
 	switch {
 	case word != "" && strings.IndexFunc(word, special) < 0:

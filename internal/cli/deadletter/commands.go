@@ -12,7 +12,7 @@ func LostLetters() []command.Command {
 		{Name: "republish_lost_letters", Tools: command.Ctl, Usage: republishUsage, About: "Publishes lost letters again, to their original destination or elsewhere.", Most: command.Unbounded, Options: "all cause exchange routing-key", Run: republishLostLetters},
 		{Name: "purge_lost_letters", Tools: command.Ctl, Usage: command.InVHost + "[--cause <cause>] [<id> ...]", About: "Deletes lost letters: those with the given ids or cause, or all.", Most: command.Unbounded, Options: "cause", Run: purgeLostLetters},
 		{Name: "reindex", Tools: command.Ctl, Usage: command.InVHost, About: "Rebuilds the search index of a virtual host in the background.", Run: reindex},
-		{Name: "list_held_letters", Tools: command.Both, Usage: command.InVHost + "[--limit <number>] <queue> " + command.AnyColumn, About: "Lists dead letters that a queue holds because their targets cannot accept them.", Least: 1, Most: command.Unbounded, Options: "limit", Run: listHeldLetters},
+		{Name: "list_held_letters", Tools: command.Both, Usage: command.InVHost + "[--limit <number>] <queue> " + command.AnyColumn, About: "Lists dead letters that a queue holds because their targets cannot accept them.", Least: 1, Most: command.Unbounded, Options: "limit", Run: listHeld},
 	}
 }
 

@@ -58,7 +58,7 @@ func showDLQ(c *command.Call) error {
 	return showGroups(c, strings.TrimSpace("queue:"+quoted(queue)+" "+c.Options.Or("where", "")), c.Args[1:])
 }
 
-// quoted writes a value as a filter reads it to the letter.
+// quoted writes a value as a filter reads it exactly.
 func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }

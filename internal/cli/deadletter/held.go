@@ -7,14 +7,14 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/cli/command"
 )
 
-func listHeldLetters(c *command.Call) error {
+func listHeld(c *command.Call) error {
 	queue := c.Args[0]
 	columns, err := c.Pick(c.Args[1:], command.Same("id cause reason since took exchange routing_keys size deaths"), "id cause reason since took")
 	if err != nil {
 		return err
 	}
 	c.Banner("Listing dead letters that queue '%s' in vhost '%s' holds ...", queue, c.VHost())
-	rows, err := c.Page(url.Values{}, "letters", "x", "held", c.VHost(), queue)
+	rows, err := c.Page(url.Values{}, "dead letters", "x", "held", c.VHost(), queue)
 	if command.Status(err) == http.StatusNotFound {
 		return c.NoObject(queue)
 	}

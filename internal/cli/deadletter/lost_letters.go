@@ -25,7 +25,7 @@ func listLostLetters(c *command.Call) error {
 	if cause, ok := c.Options.Get("cause"); ok {
 		query.Set("cause", cause)
 	}
-	rows, err := c.Page(query, "letters", "x", "lost-letters", c.VHost())
+	rows, err := c.Page(query, "lost letters", "x", "lost-letters", c.VHost())
 	if command.Status(err) == http.StatusNotFound {
 		return c.NoVHost(c.VHost())
 	}
@@ -122,8 +122,8 @@ func republishLostLetters(c *command.Call) error {
 // showOutcomes lists what became of each lost letter, or counts it, if there were too many for a list.
 func showOutcomes(c *command.Call, o *api.Outcomes) error {
 	var cells [][]output.Cell
-	if o.Letters != nil {
-		for _, l := range o.Letters {
+	if o.LostLetters != nil {
+		for _, l := range o.LostLetters {
 			cells = append(cells, []output.Cell{output.Cell(strconv.FormatUint(l.ID, 10)), output.StringCell(l.Outcome)})
 		}
 		return c.Table([]string{"id", "outcome"}, cells)

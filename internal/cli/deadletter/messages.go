@@ -54,7 +54,7 @@ func listMessages(c *command.Call, wanted []string, usual string, path []string)
 	}) {
 		query.Set("payload", "true")
 	}
-	rows, err := c.Page(query, "letters", path...)
+	rows, err := c.Page(query, "messages", path...)
 	if err != nil {
 		return err
 	}

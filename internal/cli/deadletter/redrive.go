@@ -53,7 +53,7 @@ func readJob(c *command.Call, action string) (*api.PostRedrive, error) {
 		DryRun: api.Flag(c.Options.On("dry-run")), Force: api.Flag(c.Options.On("force")),
 	}
 	for _, id := range ids {
-		p.IDs = append(p.IDs, api.LetterID(id))
+		p.IDs = append(p.IDs, api.MessageID(id))
 	}
 	if len(ids) > 0 {
 		if p.Filter != "" {

@@ -69,13 +69,13 @@ func declareBinding(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	kind, letter := "queue", "q"
+	kind, code := "queue", "q"
 	if c.Options.On("to-exchange") {
-		kind, letter = "exchange", "e"
+		kind, code = "exchange", "e"
 	}
 	c.Banner("Binding %s '%s' to exchange '%s' in vhost '%s' ...", kind, target, source, c.VHost())
 	post := api.PostBinding{RoutingKey: c.Options.Or("routing-key", ""), Arguments: arguments}
-	err = c.Client.Post(c.Ctx, post, nil, "bindings", c.VHost(), "e", source, letter, target)
+	err = c.Client.Post(c.Ctx, post, nil, "bindings", c.VHost(), "e", source, code, target)
 	if command.Status(err) == http.StatusNotFound {
 		if command.Status(c.Client.Get(c.Ctx, nil, "exchanges", c.VHost(), source)) == http.StatusNotFound {
 			target = source

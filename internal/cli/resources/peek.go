@@ -56,7 +56,7 @@ func noMessageThere() error {
 }
 
 // messagesOf reads a portion of a queue behind a cursor, "" for its beginning.
-func messagesOf(c *command.Call, queue, after string, limit int, payload bool) (page api.Letters, err error) {
+func messagesOf(c *command.Call, queue, after string, limit int, payload bool) (page api.MessagePage, err error) {
 	query := url.Values{"limit": {strconv.Itoa(limit)}, "order": {"oldest"}}
 	if after != "" {
 		query.Set("after", after)
@@ -72,7 +72,7 @@ func messagesOf(c *command.Call, queue, after string, limit int, payload bool) (
 }
 
 // showPeeked shows a message as RabbitMQ does: properties, headers one by one, where it came from, the payload.
-func showPeeked(c *command.Call, m *api.Letter) error {
+func showPeeked(c *command.Call, m *api.StoredMessage) error {
 	var fields []output.Field
 	for _, p := range m.Properties {
 		prefix, all := "", api.Arguments{p}

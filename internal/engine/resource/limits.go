@@ -97,7 +97,7 @@ func ParseBytes(text string) (int64, error) {
 	if len(found[3]) == 1 {
 		unit = 1000
 	}
-	for range strings.Index("-kmgtp", strings.ToLower(found[2])) { // none without a letter
+	for range strings.Index("-kmgtp", strings.ToLower(found[2])) { // none without a unit
 		if n > bytesMax/unit {
 			return 0, fmt.Errorf("%q is too large", text)
 		}

@@ -17,11 +17,11 @@ func browseEndpoints() []web.Endpoint {
 		{
 			Pattern: "GET x/lost-letters/{vhost}/messages", Tag: authz.Management, Serve: amongLost(browse), Slow: true, Scope: web.Leader,
 			Summary: "Lost letters in the format of queue messages; filter, order, after, limit, payload",
-			Out:     api.Letters{},
+			Out:     api.MessagePage{},
 		},
 		{
 			Pattern: "GET x/lost-letters/{vhost}/messages/{id}", Tag: authz.Management, Serve: amongLost(showMessage), Scope: web.Leader,
-			Summary: "One message; offset and limit select a part of its payload", Out: api.Letter{},
+			Summary: "One message; offset and limit select a part of its payload", Out: api.StoredMessage{},
 		},
 		{
 			Pattern: "GET x/lost-letters/{vhost}/messages/{id}/payload", Tag: authz.Management, Serve: amongLost(downloadPayload), Media: "application/octet-stream", Scope: web.Leader,
@@ -29,11 +29,11 @@ func browseEndpoints() []web.Endpoint {
 		},
 		{
 			Pattern: "GET x/queues/{vhost}/{queue}/messages", Tag: authz.Management, Serve: inQueue(browse), Slow: true, Scope: web.Leader,
-			Summary: "Messages of a queue in any state; filter, order, after, limit, payload", Out: api.Letters{},
+			Summary: "Messages of a queue in any state; filter, order, after, limit, payload", Out: api.MessagePage{},
 		},
 		{
 			Pattern: "GET x/queues/{vhost}/{queue}/messages/{id}", Tag: authz.Management, Serve: inQueue(showMessage), Scope: web.Leader,
-			Summary: "One message; offset and limit select a part of its payload", Out: api.Letter{},
+			Summary: "One message; offset and limit select a part of its payload", Out: api.StoredMessage{},
 		},
 		{
 			Pattern: "GET x/queues/{vhost}/{queue}/messages/{id}/payload", Tag: authz.Management, Serve: inQueue(downloadPayload), Media: "application/octet-stream", Scope: web.Leader,
@@ -79,7 +79,7 @@ func browse(r *web.Request, s *messageSource) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	shown := &api.Letters{Scanned: w.scanned}
+	shown := &api.MessagePage{Scanned: w.scanned}
 	if !w.ended {
 		next := strconv.FormatUint(w.from.After, 10)
 		shown.Next, shown.Partial = &next, len(found.items) < p.limit && !found.full()

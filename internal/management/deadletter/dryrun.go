@@ -98,7 +98,7 @@ func (s *API) dryRun(r *web.Request, o *vhost.JobSpec) (*api.RedriveTrial, error
 	}
 	if l := t.listing; l != nil {
 		shown.Index = showIndex(&l.State)
-		if l.Sure && t.whole && r.Caller.AllLetters(r.PathValue("vhost"), o) {
+		if l.Sure && t.whole && r.Caller.AllMessages(r.PathValue("vhost"), o) {
 			shown.Found = &l.Matches
 		}
 	}
@@ -131,9 +131,9 @@ func (d *dryRunner) begin(t *tried) *tried {
 // JobSpec implements vhost.Rights.
 func (d *dryRunner) Job(*vhost.JobSpec) error { return nil }
 
-// Letter implements vhost.Rights.
-func (d *dryRunner) Letter(o *vhost.JobSpec, x *vhost.Seen) (sees, may bool) {
-	return d.r.Caller.Letter(d.machine, d.r.PathValue("vhost"), o, x)
+// Message implements vhost.Rights.
+func (d *dryRunner) Message(o *vhost.JobSpec, x *vhost.Seen) (sees, may bool) {
+	return d.r.Caller.Message(d.machine, d.r.PathValue("vhost"), o, x)
 }
 
 // scan goes on with reading messages as the job would, until it has looked at so many or the budget is spent; it reads

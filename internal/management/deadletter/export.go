@@ -234,7 +234,7 @@ func (e *exporter) writeOne(c *carried) error {
 			return err
 		}
 	}
-	line := api.Exported{Letter: c.message, PropertiesRaw: base64.StdEncoding.EncodeToString(c.properties)}
+	line := api.Exported{StoredMessage: c.message, PropertiesRaw: base64.StdEncoding.EncodeToString(c.properties)}
 	line.PayloadEncoding = "base64"
 	text, err := web.Encode(line)
 	if err != nil {

@@ -26,7 +26,7 @@ func (s *API) indexEndpoints() []web.Endpoint {
 func (s *API) getIndex(r *web.Request) (web.Answer, error) {
 	now := s.index.Stats()
 	return web.OK(api.Index{
-		Enabled: now.Enabled, Letters: now.Letters, Behind: now.Behind, Bytes: now.Bytes, LagMS: now.Lag.Milliseconds(), Indexed: now.Indexed,
+		Enabled: now.Enabled, Messages: now.Messages, Behind: now.Behind, Bytes: now.Bytes, LagMS: now.Lag.Milliseconds(), Indexed: now.Indexed,
 	})
 }
 

@@ -29,13 +29,13 @@ func (s *API) lostEndpoints() []web.Endpoint {
 			Summary: "A lost letter with its payload", Out: api.LostLetterContent{},
 		},
 		{
-			Pattern: "GET x/held/{vhost}/{queue}", Tag: authz.Management, Serve: getHeldLetters, Slow: true, Scope: web.Leader,
-			Summary: "Dead letters that a queue holds until their targets accept them", Out: api.HeldLetters{},
+			Pattern: "GET x/held/{vhost}/{queue}", Tag: authz.Management, Serve: getHeldDeadLetters, Slow: true, Scope: web.Leader,
+			Summary: "Dead letters that a queue holds until their targets accept them", Out: api.HeldDeadLetters{},
 		},
 	}
 }
 
-// A portion is the page of lost or held letters that a query asks for.
+// A portion is the page of lost letters or held dead letters that a query asks for.
 type portion struct {
 	after uint64
 	limit int
@@ -136,7 +136,7 @@ func getLostLetters(r *web.Request) (web.Answer, error) {
 		if err := r.Take(pagePortion); err != nil {
 			return web.Answer{}, err
 		}
-		var letters []vhost.LostLetter
+		var listed []vhost.LostLetter
 		var dialect vhost.Dialect
 		left := int64(pagePortion)
 		err := r.Look(r.PathValue("vhost"), func(v vhost.Reader) {
@@ -148,12 +148,12 @@ func getLostLetters(r *web.Request) (web.Answer, error) {
 				if x, there := v.Find(vhost.Where{Lost: true}, id); there {
 					left -= historyCost * x.HistoryBytes()
 				}
-				if len(letters) > 0 && left < 0 {
+				if len(listed) > 0 && left < 0 {
 					p.after = id - 1
 					break
 				}
 				v.LostLetters(id-1, func(l vhost.LostLetter) bool {
-					letters = append(letters, l)
+					listed = append(listed, l)
 					return false
 				})
 			}
@@ -161,9 +161,9 @@ func getLostLetters(r *web.Request) (web.Answer, error) {
 		if err != nil {
 			return web.Answer{}, err
 		}
-		for i := range letters {
-			if l := &letters[i]; r.Caller.SeeLost(r.PathValue("vhost"), &l.History, l.Target, l.Cause) {
-				page.Items = append(page.Items, showLostLetter(&letters[i], dialect))
+		for i := range listed {
+			if l := &listed[i]; r.Caller.SeeLost(r.PathValue("vhost"), &l.History, l.Target, l.Cause) {
+				page.Items = append(page.Items, showLostLetter(&listed[i], dialect))
 			}
 		}
 		kept += pagePortion - max(left, 0)
@@ -202,7 +202,7 @@ func getLostLetter(r *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	var letter vhost.LostLetter
+	var lostLetter vhost.LostLetter
 	var view vhost.View
 	var dialect vhost.Dialect
 	var found bool
@@ -221,7 +221,7 @@ func getLostLetter(r *web.Request) (web.Answer, error) {
 	err = r.Look(r.PathValue("vhost"), func(v vhost.Reader) {
 		o, _ := v.Options()
 		dialect = o.Dialect
-		letter, view, body, found = v.LostLetter(id, how.Most())
+		lostLetter, view, body, found = v.LostLetter(id, how.Most())
 	})
 	switch {
 	case err != nil:
@@ -229,7 +229,7 @@ func getLostLetter(r *web.Request) (web.Answer, error) {
 	case !found:
 		return web.Answer{}, web.ErrNotFound
 	}
-	if err := r.Caller.NeedLost(r.PathValue("vhost"), &letter.History, letter.Target, letter.Cause); err != nil {
+	if err := r.Caller.NeedLost(r.PathValue("vhost"), &lostLetter.History, lostLetter.Target, lostLetter.Cause); err != nil {
 		return web.Answer{}, err
 	}
 	properties, err := amqp.ParseProperties(view.Properties)
@@ -237,14 +237,14 @@ func getLostLetter(r *web.Request) (web.Answer, error) {
 		return web.Answer{}, err
 	}
 	shown := api.LostLetterHead{
-		LostLetter: showLostLetter(&letter, dialect), PayloadBytes: int(body),
+		LostLetter: showLostLetter(&lostLetter, dialect), PayloadBytes: int(body),
 		Properties: message.ShowProperties(&properties),
 	}
 	return r.StreamedRow(how.Row(shown, view.Body))
 }
 
-// getHeldLetters lists a portion of the dead letters that a queue holds.
-func getHeldLetters(r *web.Request) (web.Answer, error) {
+// getHeldDeadLetters lists a portion of the dead letters that a queue holds.
+func getHeldDeadLetters(r *web.Request) (web.Answer, error) {
 	if err := r.NeedQueue(); err != nil {
 		return web.Answer{}, err
 	}
@@ -258,12 +258,12 @@ func getHeldLetters(r *web.Request) (web.Answer, error) {
 	if err := r.Take(pagePortion); err != nil {
 		return web.Answer{}, err
 	}
-	var page api.HeldLetters
+	var page api.HeldDeadLetters
 	err = r.Look(r.PathValue("vhost"), func(v vhost.Reader) {
 		o, _ := v.Options()
-		letters, more := v.HeldLetters(r.PathValue("queue"), p.after, p.limit, pagePortion/historyCost)
-		for i := range letters {
-			page.Items = append(page.Items, showHeldLetter(&letters[i], o.Dialect))
+		listed, more := v.HeldDeadLetters(r.PathValue("queue"), p.after, p.limit, pagePortion/historyCost)
+		for i := range listed {
+			page.Items = append(page.Items, showHeldDeadLetter(&listed[i], o.Dialect))
 		}
 		if more {
 			page.Next = &page.Items[len(page.Items)-1].ID
@@ -275,9 +275,9 @@ func getHeldLetters(r *web.Request) (web.Answer, error) {
 	return web.OK(page)
 }
 
-func showHeldLetter(l *vhost.HeldLetter, d vhost.Dialect) api.HeldLetter {
+func showHeldDeadLetter(l *vhost.HeldDeadLetter, d vhost.Dialect) api.HeldDeadLetter {
 	newest := &l.History.Deaths[0]
-	shown := api.HeldLetter{
+	shown := api.HeldDeadLetter{
 		ID: strconv.FormatUint(l.ID, 10), Cause: l.Cause.String(), Reason: newest.Reason.Word(d), Took: l.Took,
 		Exchange: l.History.Exchange, RoutingKeys: l.History.Keys, Size: int64(l.Size), Deaths: showDeaths(&l.History, d),
 	}

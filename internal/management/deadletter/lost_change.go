@@ -82,9 +82,9 @@ func (d *lostChange) messages(ids []uint64) error {
 func (d *lostChange) note(id uint64, outcome string) {
 	d.result.Outcomes[outcome]++
 	if d.count++; d.count <= web.OutcomesMax {
-		d.result.Letters = append(d.result.Letters, api.LetterOutcome{ID: id, Outcome: outcome})
+		d.result.LostLetters = append(d.result.LostLetters, api.LostLetterOutcome{ID: id, Outcome: outcome})
 	} else {
-		d.result.Letters = nil
+		d.result.LostLetters = nil
 	}
 }
 
@@ -198,7 +198,7 @@ func deleteLostLetters(r *web.Request) (web.Answer, error) {
 	if err := d.all(cause); err != nil {
 		return web.Answer{}, err
 	}
-	d.result.Letters = nil
+	d.result.LostLetters = nil
 	return web.OK(d.result)
 }
 

@@ -19,9 +19,9 @@ type carried struct {
 	cost int64 // bytes, as far as its sizes tell
 	here bool  // it is copied
 
-	message          api.Letter // without properties and payload
-	whole            bool       // these are shown
-	properties, body []byte     // of the body the part that is shown
+	message          api.StoredMessage // without properties and payload
+	whole            bool              // these are shown
+	properties, body []byte            // of the body the part that is shown
 }
 
 // carry is a message that is not copied yet.
@@ -157,7 +157,7 @@ func (p *page) look(items []carried) error {
 }
 
 // answer is the answer with the page, of which shown has all but the items.
-func (p *page) answer(shown *api.Letters) (web.Answer, error) {
+func (p *page) answer(shown *api.MessagePage) (web.Answer, error) {
 	if err := p.fill(); err != nil {
 		return web.Answer{}, err
 	}

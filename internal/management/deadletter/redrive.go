@@ -164,7 +164,7 @@ func amount(name string, n api.Integer) (uint64, error) {
 }
 
 // readIDs reads IDs; nil if none are given. An empty list means no message, not all.
-func readIDs(ids []api.LetterID) ([]uint64, error) {
+func readIDs(ids []api.MessageID) ([]uint64, error) {
 	if ids == nil {
 		return nil, nil
 	}

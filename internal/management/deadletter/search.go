@@ -20,7 +20,7 @@ func (s *API) searchEndpoints() []web.Endpoint {
 		{
 			Pattern: "GET x/letters/{vhost}", Tag: authz.Management, Serve: s.searchDeadLetters, Slow: true, Scope: web.Leader,
 			Summary: "Dead letters of a virtual host in all queues; filter, order, after, limit, payload",
-			Out:     api.Letters{},
+			Out:     api.MessagePage{},
 		},
 		{
 			Pattern: "GET x/letters/{vhost}/groups", Tag: authz.Management, Serve: s.groupDeadLetters, Slow: true, Scope: web.Leader,
@@ -74,7 +74,7 @@ func (s *API) searchDeadLetters(r *web.Request) (web.Answer, error) {
 	if err := refusedSearch(err, unread); err != nil {
 		return web.Answer{}, err
 	}
-	return page.answer(&api.Letters{
+	return page.answer(&api.MessagePage{
 		Next: message.OrNil(a.Next), Scanned: a.Scanned, Partial: a.Partial, Index: showIndex(a.Index),
 	})
 }
@@ -157,7 +157,7 @@ func groupingBy(r *web.Request, text string) (filter.Grouping, error) {
 func ofContents(by filter.Grouping) bool { return by.Needs()&(filter.Properties|filter.Body) != 0 }
 
 // samples shows one message of each group, if it still exists.
-func (s *API) samples(r *web.Request, groups []search.Group) (map[search.Ref]*api.Letter, error) {
+func (s *API) samples(r *web.Request, groups []search.Group) (map[search.Ref]*api.StoredMessage, error) {
 	how, err := newRenderer(r, r.PathValue("vhost"), false)
 	if err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func (s *API) samples(r *web.Request, groups []search.Group) (map[search.Ref]*ap
 	if err == nil {
 		err = page.fill()
 	}
-	shown := map[search.Ref]*api.Letter{}
+	shown := map[search.Ref]*api.StoredMessage{}
 	for i := range page.items {
 		c := &page.items[i]
 		shown[search.Ref{Where: c.at, ID: c.id}] = &c.message

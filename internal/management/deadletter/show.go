@@ -76,8 +76,8 @@ func bytesIn(query url.Values, name string, to *int) error {
 
 // render renders a message without its properties and its payload, inside the virtual host's loop. Nothing of what is
 // lent stays in it.
-func (s *renderer) render(x *vhost.Seen) (api.Letter, error) {
-	l := api.Letter{
+func (s *renderer) render(x *vhost.Seen) (api.StoredMessage, error) {
+	l := api.StoredMessage{
 		ID: formatID(x.ID), VHost: s.host, Place: sourceQueue, Queue: x.Queue, State: x.StateName(),
 		Redelivered: x.Redelivered, Returns: int64(x.Returns), Persistent: x.Persistent, Size: x.BodyBytes(),
 		Due: s.instant(x.Scheduled || x.StateName() == "waiting", int64(x.Until)), Expires: s.instant(x.ExpireAt != 0, int64(x.ExpireAt)),
@@ -123,7 +123,7 @@ func (s *renderer) instant(there bool, ms int64) *string {
 }
 
 // history renders the deaths of a message.
-func (s *renderer) history(l *api.Letter, h *fact.History) {
+func (s *renderer) history(l *api.StoredMessage, h *fact.History) {
 	l.Exchange, l.RoutingKeys = h.Exchange, h.Keys
 	l.Deaths = showDeaths(h, s.dialect)
 	l.First, l.Last = s.origin(&h.First), s.origin(&h.Last)

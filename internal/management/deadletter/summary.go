@@ -17,11 +17,11 @@ func (s *API) summaryEndpoints() []web.Endpoint {
 		{
 			Pattern: "GET x/letters", Tag: authz.Management, Serve: s.getSummaries, Slow: true, Scope: web.AllNodes,
 			Summary: "Summary of dead letters by virtual host, and deaths in range=1m, 10m, 1h, 8h or 24h",
-			Out:     api.List[api.LettersSummary]{},
+			Out:     api.List[api.DeadLettersSummary]{},
 		},
 		{
 			Pattern: "GET x/letters/{vhost}/summary", Tag: authz.Management, Serve: s.getSummary, Slow: true, Scope: web.Leader,
-			Summary: "Summary of dead letters of a virtual host, and deaths in a range", Out: api.LettersSummary{},
+			Summary: "Summary of dead letters of a virtual host, and deaths in a range", Out: api.DeadLettersSummary{},
 		},
 	}
 }
@@ -32,7 +32,7 @@ func (s *API) getSummaries(r *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	var all []api.LettersSummary
+	var all []api.DeadLettersSummary
 	for _, h := range r.VisibleVHosts() {
 		if r.IsDown(h.Name) {
 			continue
@@ -43,7 +43,7 @@ func (s *API) getSummaries(r *web.Request) (web.Answer, error) {
 		}
 		all = append(all, sum)
 	}
-	return web.List(r, all, func(s *api.LettersSummary) string { return s.VHost })
+	return web.List(r, all, func(s *api.DeadLettersSummary) string { return s.VHost })
 }
 
 func (s *API) getSummary(r *web.Request) (web.Answer, error) {
@@ -60,16 +60,16 @@ func (s *API) getSummary(r *web.Request) (web.Answer, error) {
 
 // summaryOf reads a virtual host as metrics do.
 func summaryOf(ctx context.Context, s *stats.Reader, h *accounts.VHost,
-	of stats.DeathRange) (api.LettersSummary, error) {
+	of stats.DeathRange) (api.DeadLettersSummary, error) {
 	f := &stats.VHost{Name: h.Name, Types: stats.ByType{}}
 	if err := s.Read(ctx, h, f, stats.Detail{Queues: true}, s.Clocks()[h.Name]); err != nil {
-		return api.LettersSummary{}, err
+		return api.DeadLettersSummary{}, err
 	}
 	n := f.Types.Sum()
-	sum := api.LettersSummary{
+	sum := api.DeadLettersSummary{
 		VHost: h.Name, CountedSince: web.FormatMS(s.Opened(h).UnixMilli()),
-		Died: api.Object[uint64]{}, Letters: n.Letters,
-		DeadLetters: f.DeadLetters.Letters, Retrying: f.DeadLetters.Retrying,
+		Died: api.Object[uint64]{}, Arrived: n.DeadLetters,
+		DeadLetters: f.DeadLetters.InQueues, Retrying: f.DeadLetters.Retrying,
 		Waiting: f.DeadLetters.Messages, Bytes: f.DeadLetters.Bytes,
 		Held: int64(f.Total.Held), Lost: showLostTotals(h.Name, &f.Lost, f.Books.Ended[fact.GoneShelf]),
 		Redriven: f.Traffic.Redrives.Moved, CameBack: f.Traffic.Redrives.CameBack, Refused: f.Traffic.Redrives.Refused,
@@ -87,10 +87,10 @@ func summaryOf(ctx context.Context, s *stats.Reader, h *accounts.VHost,
 	sum.OldestSec = secondsIf(f.DeadLetters.Oldest)
 	for i := range f.Rows {
 		if q := &f.Rows[i]; q.IsDLQ() || q.DeadLetters > q.Held {
-			sum.Queues = append(sum.Queues, api.LetterQueue{
-				Name: q.Name, Role: q.Role.String(), Letters: int64(q.DeadLetters),
+			sum.Queues = append(sum.Queues, api.DeadLetterQueue{
+				Name: q.Name, Role: q.Role.String(), DeadLetters: int64(q.DeadLetters),
 				Messages: int64(stats.Depth(&q.QueueSample)), Bytes: stats.DepthBytes(&q.QueueSample),
-				Consumers: q.Consumers, Arrivals: q.Stats.Letters, OldestSec: secondsIf(q.Oldest),
+				Consumers: q.Consumers, Arrivals: q.Stats.DeadLetters, OldestSec: secondsIf(q.Oldest),
 			})
 		}
 	}

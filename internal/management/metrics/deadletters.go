@@ -68,9 +68,9 @@ func (s *scrape) deadLetterMetrics() {
 	} else {
 		s.deathsOfQueues()
 	}
-	s.lettersNow()
+	s.deadLettersNow()
 	s.targets()
-	s.heldLetters()
+	s.heldDeadLetters()
 }
 
 // fates counts what became of messages that died.
@@ -152,11 +152,11 @@ func (s *scrape) deathsOfQueues() {
 	})
 }
 
-// lettersNow shows how many dead letters are in queues, of any role.
-func (s *scrape) lettersNow() {
+// deadLettersNow shows how many dead letters are in queues, of any role.
+func (s *scrape) deadLettersNow() {
 	const name, help = "bartleby_dead_letter_messages", "Dead letters in queues"
 	if s.aggregated() {
-		s.ofHosts(name, gauge, help, func(h *stats.VHost) float64 { return float64(h.DeadLetters.Letters) })
+		s.ofHosts(name, gauge, help, func(h *stats.VHost) float64 { return float64(h.DeadLetters.InQueues) })
 		return
 	}
 	s.ofTargets(name, gauge, help, func(q *stats.Queue) bool { return q.IsDLQ() || q.DeadLetters > 0 },
@@ -176,7 +176,7 @@ func (s *scrape) targets() {
 		s.ofHosts("bartleby_dlq_queues", gauge, "Dead-letter queues", func(h *stats.VHost) float64 { return float64(h.DeadLetters.Queues) })
 		s.ofHosts(messages, gauge, messagesHelp, func(h *stats.VHost) float64 { return float64(h.DeadLetters.Messages) })
 		s.ofHosts(size, gauge, sizeHelp, func(h *stats.VHost) float64 { return float64(h.DeadLetters.Bytes) })
-		s.ofHosts(arrivals, counter, arrivalsHelp, func(h *stats.VHost) float64 { return float64(h.Total.Stats.Letters) })
+		s.ofHosts(arrivals, counter, arrivalsHelp, func(h *stats.VHost) float64 { return float64(h.Total.Stats.DeadLetters) })
 		s.family(oldest, gauge, oldestHelp)
 		for _, h := range s.hosts {
 			if h.DeadLetters.Oldest >= 0 && h.Up {
@@ -191,8 +191,8 @@ func (s *scrape) targets() {
 		func(q *stats.Queue) float64 { return float64(stats.DepthBytes(&q.QueueSample)) })
 	s.ofTargets(oldest, gauge, oldestHelp, func(q *stats.Queue) bool { return q.IsDLQ() && q.Oldest >= 0 },
 		func(q *stats.Queue) float64 { return q.Oldest })
-	s.ofTargets(arrivals, counter, arrivalsHelp, func(q *stats.Queue) bool { return q.IsDLQ() || q.Stats.Letters > 0 },
-		func(q *stats.Queue) float64 { return float64(q.Stats.Letters) })
+	s.ofTargets(arrivals, counter, arrivalsHelp, func(q *stats.Queue) bool { return q.IsDLQ() || q.Stats.DeadLetters > 0 },
+		func(q *stats.Queue) float64 { return float64(q.Stats.DeadLetters) })
 	s.departures()
 }
 
@@ -217,8 +217,8 @@ func (s *scrape) departures() {
 	})
 }
 
-// heldLetters shows the dead letters that wait in their queues for a target.
-func (s *scrape) heldLetters() {
+// heldDeadLetters shows the dead letters that wait in their queues for a target.
+func (s *scrape) heldDeadLetters() {
 	held := func(q *vhost.QueueSample) float64 { return float64(q.Held) }
 	const tries = "bartleby_dead_letter_retries_total"
 	s.ofBoth("bartleby_dead_letter_pending", gauge, "Dead letters held by their queues until all targets accept them", held)

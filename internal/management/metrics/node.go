@@ -262,7 +262,7 @@ func (s *Server) indexMetrics(x *exposition) {
 	if !m.Enabled {
 		return
 	}
-	one(x, "bartleby_index_letters", gauge, "Indexed dead letters", m.Letters)
+	one(x, "bartleby_index_letters", gauge, "Indexed dead letters", m.Messages)
 	one(x, "bartleby_index_behind", gauge, "Approximate number of messages not indexed yet", m.Behind)
 	one(x, "bartleby_index_bytes", gauge, "Size of the index on disk", m.Bytes)
 	one(x, "bartleby_index_lag_seconds", gauge, "Time since the index was last complete", m.Lag.Seconds())

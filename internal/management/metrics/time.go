@@ -35,8 +35,8 @@ func (s *scrape) expiryMetrics() {
 }
 
 // expired counts the messages that expired and became dead letters, or did not.
-func expired(n *vhost.QueueStats, letters bool) uint64 {
-	if letters {
+func expired(n *vhost.QueueStats, deadLetters bool) uint64 {
+	if deadLetters {
 		return n.Died[vhost.AtMostOnce][fact.Expired] + n.Died[vhost.AtLeastOnce][fact.Expired]
 	}
 	return n.Died[vhost.Disabled][fact.Expired]

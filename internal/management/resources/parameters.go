@@ -75,8 +75,8 @@ func getGlobalParameters(r *web.Request) (web.Answer, error) {
 	return web.List(r, all, func(g *api.GlobalParameter) string { return g.Name })
 }
 
-// seesGlobal reports whether the caller may see a global parameter: a note on letters of a virtual host tells what is
-// in them.
+// seesGlobal reports whether the caller may see a global parameter: a note on dead letters of a virtual host
+// tells what is in them.
 func seesGlobal(r *web.Request, g *accounts.GlobalParameter) bool {
 	n, isNote := deadletter.ReadNote(g)
 	return !isNote || r.Caller.SeeNotes(n.VHost) && deadletter.MaySeeNote(r, &n) == nil

@@ -155,7 +155,7 @@ func getOwnPermissions(r *web.Request) (web.Answer, error) {
 	}
 	own := api.OwnPermissions{VHost: name, DeadLetters: map[string]bool{}}
 	own.Configure, own.Write, own.Read = r.Caller.Expressions(name)
-	for _, right := range authz.LetterRights {
+	for _, right := range authz.DeadLetterRights {
 		own.DeadLetters[string(right)] = r.Caller.MayWith(right)
 	}
 	return web.OK(own)

@@ -13,13 +13,13 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// headsMax bounds of how many queues it is told how old their oldest letter is, and headsPortion how many are looked at
-// before others are served: each may cost a read of the disk.
+// headsMax bounds of how many queues it is told how old their oldest dead letter is, and headsPortion how
+// many are looked at before others are served: each may cost a read of the disk.
 const headsMax, headsPortion = 4096, 32
 
 // deadLetterQueues finds the dead-letter queues of a virtual host: queues are read one by one, then looked at.
 type deadLetterQueues struct {
-	graph  lint.LetterGraph
+	graph  lint.DeadLetterGraph
 	queues []sampledQueue // as in graph
 	sets   map[*fact.QueueID]int
 	ways   [][]fact.QueueID     // as graph.Sets
@@ -29,17 +29,17 @@ type deadLetterQueues struct {
 
 // sampledQueue is what is shown of a queue: of its messages if it is a dead-letter queue.
 type sampledQueue struct {
-	id        fact.QueueID
-	consumers int32
-	ready     bool
-	messages  int64
-	bytes     int64
-	letters   int64 // dead letters
+	id          fact.QueueID
+	consumers   int32
+	ready       bool
+	messages    int64
+	bytes       int64
+	deadLetters int64 // dead letters
 }
 
 // DeadLetters are the figures of dead letters, and then of the dead-letter queues.
 type DeadLetters struct {
-	Letters         int64 // in all queues
+	InQueues        int64 // in all queues
 	Retrying        int64 // of these: in retry queues
 	Queues          int
 	Messages, Bytes int64
@@ -56,8 +56,8 @@ func (m *deadLetterQueues) add(q *vhost.QueueSample) {
 		q.ID, int32(q.Consumers), q.Ready > 0, int64(q.Ready) + int64(q.Unacked) + int64(q.Waiting) + int64(q.Held),
 		q.ReadyBytes + q.UnackedBytes + q.WaitingBytes + q.HeldBytes, int64(q.DeadLetters),
 	})
-	node := lint.LetterNode{Waits: q.Letters.Waits, Mark: q.Letters.Mark}
-	if all := q.Letters.Targets; len(all) > 0 {
+	node := lint.DeadLetterNode{Waits: q.DeadLetterWay.Waits, Mark: q.DeadLetterWay.Mark}
+	if all := q.DeadLetterWay.Targets; len(all) > 0 {
 		set, known := m.sets[&all[0]]
 		if !known {
 			set = len(m.ways)
@@ -95,7 +95,7 @@ func (m *deadLetterQueues) role(id fact.QueueID) lint.Role {
 // full lists the queues in which dead letters may be ready, and stay.
 func (m *deadLetterQueues) full() (ids []fact.QueueID) {
 	for i := range m.queues {
-		if q := &m.queues[i]; q.ready && q.letters > 0 && m.roles[i] != lint.RoleRetry {
+		if q := &m.queues[i]; q.ready && q.deadLetters > 0 && m.roles[i] != lint.RoleRetry {
 			ids = append(ids, q.id)
 		}
 	}
@@ -106,9 +106,9 @@ func (m *deadLetterQueues) figures(ages map[fact.QueueID]float64) DeadLetters {
 	f := DeadLetters{Oldest: -1}
 	for i := range m.queues {
 		q := &m.queues[i]
-		f.Letters += q.letters
+		f.InQueues += q.deadLetters
 		if m.roles[i] == lint.RoleRetry {
-			f.Retrying += q.letters
+			f.Retrying += q.deadLetters
 		}
 		if m.roles[i] != lint.RoleDeadLetter {
 			continue
@@ -183,7 +183,7 @@ func (s *Reader) ages(ctx context.Context, h *accounts.VHost, ids []fact.QueueID
 		fresh := make([]head, len(portion))
 		err := web.Look(ctx, s.Engine, h.Name, func(v vhost.Reader) {
 			for i, id := range portion {
-				if seq, died, ok := v.OldestLetter(id, known[i].seq); ok && seq == known[i].seq {
+				if seq, died, ok := v.OldestDeadLetter(id, known[i].seq); ok && seq == known[i].seq {
 					fresh[i] = known[i]
 				} else if ok {
 					fresh[i] = head{seq: seq, died: died}

@@ -144,7 +144,7 @@ func (s *Sampler) Deaths(h *accounts.VHost, queue *fact.QueueID, of DeathRange, 
 			d.ByStep["letters"] = counts
 		}
 	}
-	d.Died, d.Letters = byReason(&grown), grown[atDeadLetters]
+	d.Died, d.Arrived = byReason(&grown), grown[atDeadLetters]
 	return d, grown
 }
 

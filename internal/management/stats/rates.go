@@ -45,7 +45,7 @@ func FiguresOf(n *vhost.QueueStats) (f figures) {
 			f[atDied+i] += Died(n, strategy, Deaths[i].Reasons)
 		}
 	}
-	f[atDeadLetters] = n.Letters
+	f[atDeadLetters] = n.DeadLetters
 	return f
 }
 

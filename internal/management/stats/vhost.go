@@ -176,12 +176,12 @@ func (f *VHost) readExchanges(v vhost.Reader) {
 // readQueues reads the queues of a virtual host, and where their dead letters go.
 func (s *Reader) readQueues(ctx context.Context, h *accounts.VHost, f *VHost, d Detail) error {
 	var at vhost.Sampling
-	var letters deadLetterQueues
+	var deadLetters deadLetterQueues
 	for again := true; again; {
 		err := web.Look(ctx, s.Engine, h.Name, func(v vhost.Reader) {
 			again = v.Sample(&at, samplePortion, func(q *vhost.QueueSample) {
 				f.addQueue(q)
-				letters.add(q)
+				deadLetters.add(q)
 				if d.Queues && (d.Queue == nil || d.Queue(q.Name)) {
 					row := Queue{QueueSample: *q, VHost: f.Name, Oldest: -1}
 					if row.Stats = &f.none; q.Counted {
@@ -204,12 +204,12 @@ func (s *Reader) readQueues(ctx context.Context, h *accounts.VHost, f *VHost, d 
 	}
 	f.Types.AddAll(at.Gone())
 	slices.SortFunc(f.Rows, func(a, b Queue) int { return strings.Compare(a.Name, b.Name) })
-	letters.findRoles()
-	ages, err := s.ages(ctx, h, letters.full())
-	f.DeadLetters = letters.figures(ages)
+	deadLetters.findRoles()
+	ages, err := s.ages(ctx, h, deadLetters.full())
+	f.DeadLetters = deadLetters.figures(ages)
 	for i := range f.Rows {
 		r := &f.Rows[i]
-		r.Role = letters.role(r.ID)
+		r.Role = deadLetters.role(r.ID)
 		if age, known := ages[r.ID]; known {
 			r.Oldest = age
 		}

@@ -35,7 +35,8 @@ func TestFields(t *testing.T) {
 }
 
 func FuzzFields(f *testing.F) {
-	// If this fails, an answer with columns is no JSON, or a name or string with odd letters crashes the door.
+	// If this fails, an answer with columns is no JSON, or a name or string with odd characters crashes the
+	// door.
 	f.Add(`{"a":[1,{"b":"\\\""}],"c":{"a":{}}}`, "a.b,c")
 	f.Fuzz(func(t *testing.T, text, columns string) {
 		var tree any

@@ -133,7 +133,7 @@ func (cl *Clients) consume(noWait bool) vhost.Command {
 	return vhost.Command{Kind: vhost.Consume, NoWait: noWait && d.ConsumerTag != "", Definition: d}
 }
 
-// lostLetters sends some letters of the shelf on, or discards them; some that are not there, some twice.
+// lostLetters sends some lost letters on, or discards them; some that are not there, some twice.
 func (cl *Clients) lostLetters() vhost.Command {
 	c := vhost.Command{Kind: vhost.Republish, Selection: &vhost.Selection{}}
 	if cl.Chance(4) {

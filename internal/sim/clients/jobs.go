@@ -9,7 +9,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// Clerk is a user of jobs whose rights come and go, and who may not take all letters. Any other user may do everything.
+// Clerk is a user of jobs whose rights come and go, and who may not take all dead letters. Any other user may
+// do everything.
 const Clerk = "clerk"
 
 // redrive draws a job, a change of one, or a message that is sent anew.

@@ -12,7 +12,7 @@ type Death struct {
 	Count         int64
 }
 
-// Cycles reports whether a letter was in a queue since somebody rejected it last.
+// Cycles reports whether a dead letter was in a queue since somebody rejected it last.
 func Cycles(deaths []Death, name string) bool {
 	for _, d := range deaths { // newest first
 		if d.Reason == "reject" || d.Reason == "nack" {
@@ -63,18 +63,18 @@ const LimitReason = "Consumption limit exceeded"
 // Reasons are those for which a message dies.
 var Reasons = [...]string{"reject", "nack", "expired", "maxlen", LimitReason}
 
-// Passes reports whether a history becomes that of the letter by refusals: of several queues in a row, each of which
-// keeps it out and sends it on. No two of them are the same, that would be a cycle.
-func (l *Ledger) Passes(letter, history []Death) bool {
+// Passes reports whether a history becomes that of the dead letter by refusals: of several queues in a row,
+// each of which keeps it out and sends it on. No two of them are the same, that would be a cycle.
+func (l *Ledger) Passes(deaths, history []Death) bool {
 	for n := 0; ; n++ {
 		passed := history
 		for i := n - 1; i >= 0; i-- {
-			passed = l.Died(passed, letter[i].Queue, "maxlen")
+			passed = l.Died(passed, deaths[i].Queue, "maxlen")
 		}
-		if slices.Equal(letter, passed) {
+		if slices.Equal(deaths, passed) {
 			return true
 		}
-		if n == len(letter) || letter[n].Reason != "maxlen" {
+		if n == len(deaths) || deaths[n].Reason != "maxlen" {
 			return false
 		}
 	}

@@ -22,7 +22,7 @@ type Ledger struct {
 	Options amqp.Table      // of the vhost, as set
 	Made    uint64          // durable copies
 	Ended   uint64          // of these
-	Evicted uint64          // letters of the shelf
+	Evicted uint64          // lost letters
 	Gone    map[uint64]bool // messages of which a durable copy has ended
 	Jobs    map[fact.JobID]*Job
 	LastJob fact.JobID
@@ -55,12 +55,12 @@ type Entry struct {
 	Ref         storage.Ref
 	History     storage.Ref
 	Deaths      []Death
-	Resent      fact.RedriveMark // of a letter
+	Resent      fact.RedriveMark // of a dead letter
 	First       string           // where it died first
-	Origin      uint32           // of a letter on the shelf: whose it is
+	Origin      uint32           // of a lost letter: whose it is
 	Way         Way              // of its last hop
 	Durable     bool
-	Letter      bool
+	HasHistory  bool
 	State       queue.State
 	Redelivered bool
 	Keyed       bool // it waits under its message's key
@@ -215,7 +215,7 @@ func (q *Line) Seqs() []queue.Seq { return slices.Sorted(maps.Keys(q.Copies)) }
 // Ready counts the ready copies.
 func (q *Line) Ready() int { return q.Counts[queue.Ready] }
 
-// Queued counts what a limit looks at: what is ready or waits, and held letters where those count.
+// Queued counts what a limit looks at: what is ready or waits, and held dead letters where those count.
 func (q *Line) Queued(held bool) (n int, bytes int64) {
 	n, bytes = q.Counts[queue.Ready]+q.Counts[queue.Waiting], q.Bytes[queue.Ready]+q.Bytes[queue.Waiting]
 	if held {
@@ -247,7 +247,7 @@ func (l *Ledger) Add(q fact.QueueID, e *Entry) {
 }
 
 // DeadLetter reports whether a copy in a queue has died, and no job has returned it to work since then.
-func (e *Entry) DeadLetter() bool { return e.Letter && !e.Resent.AtWork }
+func (e *Entry) DeadLetter() bool { return e.HasHistory && !e.Resent.AtWork }
 
 // Become moves a copy from its state to another.
 func (e *Entry) Become(s queue.State) {
@@ -340,7 +340,7 @@ func (e *Entry) Resume() {
 	e.Become(queue.Ready)
 }
 
-// Hold makes a copy a held letter, or notes what has changed about one.
+// Hold makes a copy a held dead letter, or notes what has changed about one.
 func (e *Entry) Hold(f *fact.Fact, deaths []Death) {
 	if e.State != queue.Held {
 		e.Become(queue.Held)
@@ -350,7 +350,7 @@ func (e *Entry) Hold(f *fact.Fact, deaths []Death) {
 		e.Line.DeadLetters++
 	}
 	e.Resent.AtWork = false
-	e.Letter, e.Redelivered, e.Handed, e.ExpireAt, e.Until = true, false, false, 0, 0
+	e.HasHistory, e.Redelivered, e.Handed, e.ExpireAt, e.Until = true, false, false, 0, 0
 	e.History, e.Deaths, e.Lost, e.Took = f.History, deaths, f.Cause, f.Took
 }
 
@@ -375,7 +375,7 @@ func (e *Entry) Counted(set *vhost.Settings) int64 {
 	return int64(e.Acquired)
 }
 
-// OpenUnless is what is known of a letter's targets; nothing after a time in which none could move.
+// OpenUnless is what is known of a dead letter's targets; nothing after a time in which none could move.
 func (e *Entry) OpenUnless(cramped bool) map[fact.QueueID]deadline.Instant {
 	if cramped {
 		return nil

@@ -29,7 +29,7 @@ func faultsOfVHost() []fault {
 			},
 		},
 		{ // while there is no space for that
-			name:   "full disk: let letters move all the same",
+			name:   "full disk: let dead letters move all the same",
 			edits:  []edit{{file: vhostDir + "diskspace.go", at: `return v.cramped`, after: ` && !v.planted(FAULT)`}},
 			checks: []check{in(sim.Options{FullDisk: true}, sim.Drains)},
 		},
@@ -101,7 +101,7 @@ func faultsOfVHost() []fault {
 			}},
 			checks: []check{by(sim.Served), oracle()},
 		},
-		{ // sends a letter on with the history that it had
+		{ // sends a dead letter on with the history that it had
 			name: "vhost: forget a death",
 			edits: []edit{{
 				file:  vhostDir + "deadletter.go",
@@ -184,8 +184,8 @@ func faultsOfVHost() []fault {
 		s.work += n * workOfRule`}},
 			checks: []check{test(vhostPkg, "TestPoliciesForManyQueuesComeInPortions", "behind batch")},
 		},
-		{ // holds a letter without noting which targets have it
-			name: "vhost: forget who has a held letter",
+		{ // holds a dead letter without noting which targets have it
+			name: "vhost: forget who has a held dead letter",
 			edits: []edit{{
 				file: vhostDir + "deadletter.go",
 				at: `			p.placed = true
@@ -195,12 +195,12 @@ func faultsOfVHost() []fault {
 			}},
 			checks: []check{
 				by(sim.Held),
-				in(sim.Options{Portions: 200}, sim.Moves), // those who have a letter for very many queues
-				oracle(), test(vhostPkg, "TestWideLettersComeOnce", "it does not end"),
+				in(sim.Options{Portions: 200}, sim.Moves), // those who have a dead letter for very many queues
+				oracle(), test(vhostPkg, "TestWideDeadLettersComeOnce", "it does not end"),
 			},
 		},
 		{ // after a restart, that of a transient queue
-			name: "vhost: give a number again that a held letter names",
+			name: "vhost: give a number again that a held dead letter names",
 			edits: []edit{{
 				file: vhostDir + "apply.go",
 				at: `	for _, id := range list {
@@ -223,8 +223,8 @@ func faultsOfVHost() []fault {
 			}},
 			checks: []check{by(sim.Replay)},
 		},
-		{ // though its queue holds letters
-			name: "vhost: shelve a letter of a cycle instead of holding it",
+		{ // though its queue holds dead letters
+			name: "vhost: shelve a dead letter of a cycle instead of holding it",
 			edits: []edit{{
 				file:    vhostDir + "deadletter.go",
 				at:      `	case !a.holds:`,
@@ -233,7 +233,7 @@ func faultsOfVHost() []fault {
 			checks: []check{by(sim.Held)},
 		},
 		{ // leaves them to the clock when the topology changes
-			name: "vhost: forget to try held letters again",
+			name: "vhost: forget to try held dead letters again",
 			edits: []edit{{
 				file:  vhostDir + "hold.go",
 				at:    `s.holding.swept != s.topo.Version()`,
@@ -247,7 +247,7 @@ func faultsOfVHost() []fault {
 			checks: []check{by(sim.Held)},
 		},
 		{
-			name: "vhost: let the oldest letter go, whosever it is",
+			name: "vhost: let the oldest lost letter go, whosever it is",
 			edits: []edit{{file: vhostDir + "lost_store.go", at: `return v.shares.loser()`, before: `if v.planted(FAULT) {
 		seq, _, ok = v.lost.messages.Head()
 		return seq, ok
@@ -328,7 +328,7 @@ func faultsOfVHost() []fault {
 			checks: []check{by(sim.Books), test(vhostPkg, "TestWhatIsADeadLetter", "a dead letter is true")},
 		},
 		{
-			name: "vhost: send a letter by its exchange, and not into its queue alone",
+			name: "vhost: send a dead letter by its exchange, and not into its queue alone",
 			edits: []edit{{
 				file: vhostDir + "redrive_route.go",
 				at: `	case name == "" && from.Told:
@@ -340,7 +340,7 @@ func faultsOfVHost() []fault {
 			checks: []check{by(sim.Redrive)},
 		},
 		{ // and not those of the first publish
-			name: "vhost: show the exchange and key of a letter's way into its queue",
+			name: "vhost: show the exchange and key of a dead letter's way into its queue",
 			edits: []edit{{
 				file: vhostDir + "redrive_route.go",
 				at: `		w.targets = []*queueState{q}
@@ -353,7 +353,7 @@ func faultsOfVHost() []fault {
 			checks: []check{by(sim.Readable)},
 		},
 		{
-			name:   "vhost: send a letter to where it is, which nobody has forced",
+			name:   "vhost: send a dead letter to where it is, which nobody has forced",
 			edits:  []edit{{file: vhostDir + "redrive_route.go", at: `why == 0 && !o.Force`, after: ` && !s.planted(FAULT)`}},
 			checks: []check{by(sim.Redrive)},
 		},

@@ -163,7 +163,7 @@ func appendPolicy(b []byte, p *settings.Policy) []byte {
 
 const (
 	entryExpires  = 1 << iota // an instant follows
-	entryLetter               // a history's ref follows
+	entryHistory              // a history's ref follows
 	entryElse                 // the record is in another batch, whose index follows
 	entryReturned             // redelivered
 	entryCounted              // counts follow; only in snapshots
@@ -178,8 +178,8 @@ func appendEnqueued(b []byte, f *Fact, index storage.Index) []byte {
 	if e.ExpireAt != 0 {
 		flags |= entryExpires
 	}
-	if e.Flags&queue.Letter != 0 {
-		flags |= entryLetter
+	if e.Flags&queue.HasHistory != 0 {
+		flags |= entryHistory
 	}
 	if e.Index != index {
 		flags |= entryElse
@@ -211,7 +211,7 @@ func appendEnqueued(b []byte, f *Fact, index storage.Index) []byte {
 	if flags&entryExpires != 0 {
 		b = binary.AppendUvarint(b, uint64(e.ExpireAt))
 	}
-	if flags&entryLetter != 0 {
+	if flags&entryHistory != 0 {
 		b = AppendRef(b, f.History)
 	}
 	if flags&entryCounted != 0 {
@@ -331,10 +331,10 @@ func Parse(r *Decoder, log storage.LogID, index storage.Index) (Fact, error) {
 	case Tallied:
 		f.Queue, f.Seq, f.N = QueueID(r.Uint()), queue.Seq(r.Uint()), r.Uint()
 	case Noted:
-		letter := r.Byte() != 0
+		hasHistory := r.Byte() != 0
 		f.Object = &Object{Name: r.Text()}
 		f.Entry = EntryAt(ParseRef(r, log))
-		if letter {
+		if hasHistory {
 			f.History = ParseRef(r, log)
 		}
 	case Configured:
@@ -419,8 +419,8 @@ func parseEnqueued(r *Decoder, f *Fact, log storage.LogID, index storage.Index) 
 	if flags&entryTold != 0 {
 		e.Flags |= queue.ReportsFailure
 	}
-	if flags&entryLetter != 0 {
-		e.Flags |= queue.Letter
+	if flags&entryHistory != 0 {
+		e.Flags |= queue.HasHistory
 		f.History = ParseRef(r, log)
 	}
 	if flags&entryCounted != 0 {

@@ -68,7 +68,8 @@ const (
 	Paged Kind = 23
 	// PendingFree: Bytes. A chunk that was taken off, as queue.Rebury wants it; only in checkpoints.
 	PendingFree Kind = 24
-	// HeldNoted: Queue, Seq, Cause, Took. What is known of a held letter beside its page; only in checkpoints.
+	// HeldNoted: Queue, Seq, Cause, Took. What is known of a held dead letter beside its page; only in
+	// checkpoints.
 	HeldNoted Kind = 25
 	// Used: Use, Index. Which bytes of the log up to a batch are referred to; only in checkpoints.
 	Used Kind = 26

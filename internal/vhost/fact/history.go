@@ -71,12 +71,12 @@ type History struct {
 	First    Origin      // of the first death
 	Last     Origin      // of the newest
 	At       int64       // of the newest, ms since the Unix epoch; 0: nobody has noted it
-	Share    uint32      // how many letters this one may still become, where exchanges multiply them
+	Share    uint32      // how many dead letters this one may still become, where exchanges multiply them
 	HideCC   bool        // consumers do not see the CC header any more
 	Redrive  RedriveMark // how it was sent back
 }
 
-// RedriveMark is what a letter that was sent back by hand carries on.
+// RedriveMark is what a message that was sent back by hand carries on.
 type RedriveMark struct {
 	Times    uint32 // how often
 	Job      JobID  // that did it last, 0: none did
@@ -85,8 +85,9 @@ type RedriveMark struct {
 	AtWork   bool   // it was returned to where it is worked on, and has not died since: it is no dead letter
 }
 
-// Again is what the letter carries on when it is sent back once more, by a job or, with 0, by none. Times does not
-// wrap: a client may have told a large one, and a letter without times has no job that knows it again.
+// Again is what the message carries on when it is sent back once more, by a job or, with 0, by none. Times
+// does not wrap: a client may have told a large one, and a message without times has no job that knows it
+// again.
 func (x RedriveMark) Again(job JobID) RedriveMark {
 	return RedriveMark{Times: max(x.Times+1, x.Times), Job: job}
 }
@@ -106,7 +107,7 @@ func (h *History) Died(d Death) History {
 		n.First = n.Last
 	}
 	if len(h.Deaths) == 0 || d.Reason.rejected() {
-		n.Share = LettersMax / uint32(1+(len(d.Queue)+d.keyBytes())>>10)
+		n.Share = DeadLettersMax / uint32(1+(len(d.Queue)+d.keyBytes())>>10)
 	}
 	n.Deaths = make([]Death, 0, len(h.Deaths)+1)
 	i := slices.IndexFunc(h.Deaths, func(o Death) bool { return o.Queue == d.Queue && o.Reason == d.Reason })
@@ -341,12 +342,12 @@ func (o Origins) Get(name string) (v amqp.Value, ok bool) {
 	return v, false
 }
 
-// LettersMax is how many letters one message, if its keys are short, may become between two rejections, where each
-// hop goes to several queues that pass it on by themselves: without it, n full queues whose dead-letter exchange
-// leads to all of them would make n! of one message.
-const LettersMax = 1 << 14
+// DeadLettersMax is how many dead letters one message, if its keys are short, may become between two
+// rejections, where each hop goes to several queues that pass it on by themselves: without it, n full queues
+// whose dead-letter exchange leads to all of them would make n! of one message.
+const DeadLettersMax = 1 << 14
 
-// SentBy is the job that sent a letter, 0 if none did or it has died since.
+// SentBy is the job that sent a message, 0 if none did or it has died since.
 func (x *RedriveMark) SentBy() JobID {
 	if x.CameBack {
 		return 0
@@ -354,7 +355,7 @@ func (x *RedriveMark) SentBy() JobID {
 	return x.Job
 }
 
-// FirstQueue is where a letter died first, "" if it never did.
+// FirstQueue is where a dead letter died first, "" if it never did.
 func (h *History) FirstQueue() string {
 	if k := len(h.Deaths); h.First.Queue == "" && k > 0 {
 		return h.Deaths[k-1].Queue
@@ -362,7 +363,8 @@ func (h *History) FirstQueue() string {
 	return h.First.Queue
 }
 
-// Address sends a letter to the dead-letter exchange of a queue: with its key, or the letter's own keys if it has none.
+// Address sends a dead letter to the dead-letter exchange of a queue: with its key, or the dead letter's own
+// keys if it has none.
 func (h *History) Address(s *settings.Settings) {
 	if h.Exchange = s.DeadLetterExchange; s.HasDLRK {
 		h.Keys = []string{s.DeadLetterRoutingKey}

@@ -31,8 +31,8 @@ const (
 	Reject          Kind = "reject"          // Tag, Requeue
 	Recover         Kind = "recover"         // with requeue
 	Confirms        Kind = "confirms"        //
-	Republish       Kind = "republish"       // Letters; Exchange and Key, both empty for where they were going
-	Discard         Kind = "discard"         // Letters
+	Republish       Kind = "republish"       // LostLetters; Exchange and Key, both empty for where they were going
+	Discard         Kind = "discard"         // LostLetters
 	SetPolicy       Kind = "policy"          // Policy
 	ClearPolicy     Kind = "clear-policy"    // Policy.Name, Policy.Operator
 	SetOptions      Kind = "options"         // Arguments
@@ -41,30 +41,30 @@ const (
 
 // Command is one thing that somebody asks for.
 type Command struct {
-	Kind       Kind
-	Channel    int
-	Name       string
-	Type       string
-	Exchange   string
-	Key        string
-	Consumer   string
-	Body       string
-	Properties amqp.Properties
-	Arguments  amqp.Table
-	Policy     Policy
-	Tag        uint64
-	Letters    []uint64 // on the shelf, by their arrival
-	Prefetch   int
-	Passive    bool
-	Durable    bool
-	AutoDelete bool
-	Internal   bool
-	ToExchange bool
-	NoAck      bool
-	Global     bool
-	Mandatory  bool
-	Multiple   bool
-	Requeue    bool
+	Kind        Kind
+	Channel     int
+	Name        string
+	Type        string
+	Exchange    string
+	Key         string
+	Consumer    string
+	Body        string
+	Properties  amqp.Properties
+	Arguments   amqp.Table
+	Policy      Policy
+	Tag         uint64
+	LostLetters []uint64 // on the shelf, by their arrival
+	Prefetch    int
+	Passive     bool
+	Durable     bool
+	AutoDelete  bool
+	Internal    bool
+	ToExchange  bool
+	NoAck       bool
+	Global      bool
+	Mandatory   bool
+	Multiple    bool
+	Requeue     bool
 }
 
 // String is the command in a line.
@@ -82,7 +82,7 @@ func (c *Command) String() string {
 	case Ack, Nack, Reject:
 		fmt.Fprintf(&b, " %d", c.Tag)
 	case Republish, Discard:
-		fmt.Fprintf(&b, " %d %s:%s", c.Letters, c.Exchange, c.Key)
+		fmt.Fprintf(&b, " %d %s:%s", c.LostLetters, c.Exchange, c.Key)
 	case Qos:
 		fmt.Fprintf(&b, " %d", c.Prefetch)
 	case SetPolicy, ClearPolicy:

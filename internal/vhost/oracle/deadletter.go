@@ -68,7 +68,7 @@ func (v *VHost) die(q *queue, c *Copy, why Reason) {
 		v.end(q, c, string(why.plain()))
 		return
 	}
-	h := hop{from: q, letter: m, holds: q.settings.atLeastOnce, keeps: q.settings.keep && why == expired}
+	h := hop{from: q, message: m, holds: q.settings.atLeastOnce, keeps: q.settings.keep && why == expired}
 	switch v.send(&h); {
 	case h.missing != "":
 		v.hold(c, &h)
@@ -87,7 +87,7 @@ func (v *VHost) dieAtTheDoor(q *queue, m *message) *hop {
 	if q.settings.overflow != "reject-publish-dlx" || !q.settings.hasDLX {
 		return nil
 	}
-	h := &hop{from: q, letter: v.bury(q, m, maxlen)}
+	h := &hop{from: q, message: v.bury(q, m, maxlen)}
 	v.send(h)
 	return h
 }
@@ -100,12 +100,12 @@ func (v *VHost) bury(q *queue, m *message, why Reason) *message {
 	if slices.Equal(d.Keys, m.keys) {
 		d.Keys = m.keys[:m.public]
 	}
-	if !m.letter() {
+	if !m.deadLetter() {
 		d.Exchange, d.Keys, d.Expiration = m.exchange, m.keys[:m.public], m.properties.Expiration
 		n.hopExchange, n.hopKeys = m.exchange, m.keys
 	}
 	n.last = d
-	if !m.letter() {
+	if !m.deadLetter() {
 		n.first = d
 	}
 	n.deaths = []Death{d}
@@ -141,7 +141,7 @@ func (v *VHost) united(deaths []Death) (all []Death) {
 	return all
 }
 
-// cycles reports whether a letter would come to a queue again without a rejection since. Source:
+// cycles reports whether a dead letter would come to a queue again without a rejection since. Source:
 // docs/compat/dead-lettering.md#9.
 func (m *message) cycles(name string) bool {
 	if m.last.Reason.plain() == rejected {
@@ -155,14 +155,14 @@ func (m *message) cycles(name string) bool {
 	return false
 }
 
-// hop is one letter's way through its queue's dead-letter exchange.
+// hop is one dead letter's way through its queue's dead-letter exchange.
 type hop struct {
-	from   *queue
-	letter *message
-	copy   *Copy    // of the letter in from, if it is held there
-	holds  bool     // from keeps it for targets that cannot take it
-	keeps  bool     // from keeps it in place if it would only go round in a cycle
-	took   []string // the targets that have it, or never will
+	from    *queue
+	message *message
+	copy    *Copy    // of the dead letter in from, if it is held there
+	holds   bool     // from keeps it for targets that cannot take it
+	keeps   bool     // from keeps it in place if it would only go round in a cycle
+	took    []string // the targets that have it, or never will
 
 	missing string // why it is held
 	stays   bool   // in place
@@ -170,7 +170,7 @@ type hop struct {
 	lost    string // why a copy of it is nowhere
 }
 
-// end is how the copy of the letter in its queue ends.
+// end is how the copy of the dead letter in its queue ends.
 func (h *hop) end() string {
 	if h.placed || h.lost == "" {
 		return "moved"
@@ -178,10 +178,10 @@ func (h *hop) end() string {
 	return h.lost
 }
 
-// send publishes a letter to the dead-letter exchange of its queue. Source: docs/compat/dead-lettering.md#3, #4, #9,
-// #11, #12.
+// send publishes a dead letter to the dead-letter exchange of its queue. Source:
+// docs/compat/dead-lettering.md#3, #4, #9, #11, #12.
 func (v *VHost) send(h *hop) {
-	m := v.onItsWay(h.from, h.letter)
+	m := v.onItsWay(h.from, h.message)
 	targets := v.targets(h.from, m)
 	cause := v.nowhere(h.from)
 	if len(targets) == 0 {
@@ -204,7 +204,7 @@ func (v *VHost) send(h *hop) {
 			v.enqueue(t, m)
 			h.placed = true
 			h.took = append(slices.Clip(h.took), t.name)
-		case !t.refuses(m): // another letter gets the space
+		case !t.refuses(m): // another dead letter gets the space
 			h.missing = "refused"
 		default:
 			v.refused(h, t, m)
@@ -224,7 +224,8 @@ func (v *VHost) send(h *hop) {
 	}
 }
 
-// refused is what becomes of a letter that a target has no space for: it goes on from there, is held, or is lost.
+// refused is what becomes of a dead letter that a target has no space for: it goes on from there, is held, or
+// is lost.
 func (v *VHost) refused(h *hop, t *queue, m *message) {
 	if beyond := v.dieAtTheDoor(t, m); beyond != nil {
 		h.placed = h.placed || beyond.placed
@@ -241,20 +242,20 @@ func (v *VHost) refused(h *hop, t *queue, m *message) {
 	}
 }
 
-// causes is why a letter may be nowhere. If it is nowhere for several, the last of them counts.
+// causes is why a dead letter may be nowhere. If it is nowhere for several, the last of them counts.
 var causes = []string{"", "no_exchange", "no_route", "cycle", "refused"}
 
-// hold makes a dead message a held letter, or notes what has changed about one: it does not expire any more, and waits
-// for nothing but its targets. Source: docs/compat/dead-lettering.md#12.
+// hold makes a dead message a held dead letter, or notes what has changed about one: it does not expire any
+// more, and waits for nothing but its targets. Source: docs/compat/dead-lettering.md#12.
 func (v *VHost) hold(c *Copy, h *hop) {
 	c.Place, c.ExpireAt, c.Until, c.fresh = Held, 0, 0, false
 	c.Cause, c.Took = h.missing, h.took
-	c.message = h.letter
+	c.message = h.message
 }
 
-// canMove reports whether something would come of trying a held letter again: a target that has not got it takes it
-// now, or only those that have it are left. Source: ours, docs/compat/differences.md#dead-letters;
-// docs/compat/dead-lettering.md#12.
+// canMove reports whether something would come of trying a held dead letter again: a target that has not got
+// it takes it now, or only those that have it are left. Source: ours,
+// docs/compat/differences.md#dead-letters; docs/compat/dead-lettering.md#12.
 func (v *VHost) canMove(q *queue, c *Copy) bool {
 	m := v.onItsWay(q, c.message)
 	targets := v.targets(q, m)
@@ -274,30 +275,30 @@ func (v *VHost) canMove(q *queue, c *Copy) bool {
 	return open == 0 && len(c.Took) > 0 && v.nowhere(q) == "no_route"
 }
 
-// wins reports whether a held letter gets the space that there is in a target for which others may be held as well. A
-// letter that is not held yet gets what it finds.
+// wins reports whether a held dead letter gets the space that there is in a target for which others may be
+// held as well. A dead letter that is not held yet gets what it finds.
 func (v *VHost) wins(c *Copy, t *queue) bool {
 	if c == nil {
 		return true
 	}
 	var among []*Copy
-	var letters []string
+	var deadLetters []string
 	for _, q := range v.queues {
 		for _, o := range q.copies {
 			if o.Place != Held || slices.Contains(o.Took, t.name) {
 				continue
 			}
 			if m := v.onItsWay(q, o.message); !m.cycles(t.name) && !t.refuses(m) && slices.Contains(v.targets(q, m), t) {
-				among, letters = append(among, o), append(letters, m.body+" "+m.history().String())
+				among, deadLetters = append(among, o), append(deadLetters, m.body+" "+m.history().String())
 			}
 		}
 	}
-	return among[v.Choices.Taken(CopyID{Queue: t.name, Arrival: t.arrivals + 1}, letters)] == c
+	return among[v.Choices.Taken(CopyID{Queue: t.name, Arrival: t.arrivals + 1}, deadLetters)] == c
 }
 
-// retry tries a held letter again.
+// retry tries a held dead letter again.
 func (v *VHost) retry(q *queue, c *Copy) {
-	h := hop{from: q, letter: c.message, copy: c, holds: true, took: c.Took}
+	h := hop{from: q, message: c.message, copy: c, holds: true, took: c.Took}
 	if v.send(&h); h.missing != "" {
 		v.hold(c, &h)
 	} else {
@@ -305,9 +306,10 @@ func (v *VHost) retry(q *queue, c *Copy) {
 	}
 }
 
-// onItsWay is a letter as the dead-letter exchange of its queue gets it. Source: docs/compat/dead-lettering.md#4.
-func (v *VHost) onItsWay(q *queue, letter *message) *message {
-	m := *letter
+// onItsWay is a dead letter as the dead-letter exchange of its queue gets it. Source:
+// docs/compat/dead-lettering.md#4.
+func (v *VHost) onItsWay(q *queue, deadLetter *message) *message {
+	m := *deadLetter
 	m.hopExchange = q.settings.dlx
 	if q.settings.hasDLRK {
 		m.hopKeys = []string{q.settings.dlrk}
@@ -316,7 +318,7 @@ func (v *VHost) onItsWay(q *queue, letter *message) *message {
 	return &m
 }
 
-// targets is the queues that a letter leads to now.
+// targets is the queues that a dead letter leads to now.
 func (v *VHost) targets(q *queue, m *message) []*queue {
 	if !q.settings.hasDLX || v.exchanges[q.settings.dlx] == nil {
 		return nil
@@ -324,7 +326,7 @@ func (v *VHost) targets(q *queue, m *message) []*queue {
 	return v.route(q.settings.dlx, m.hopKeys, v.headers(m))
 }
 
-// nowhere is why the letters of a queue lead to no queue.
+// nowhere is why the dead letters of a queue lead to no queue.
 func (v *VHost) nowhere(q *queue) string {
 	if !q.settings.hasDLX || v.exchanges[q.settings.dlx] == nil {
 		return "no_exchange"
@@ -332,7 +334,7 @@ func (v *VHost) nowhere(q *queue) string {
 	return "no_route"
 }
 
-// headers is what a headers exchange sees of a letter: the words that consumers see.
+// headers is what a headers exchange sees of a dead letter: the words that consumers see.
 func (v *VHost) headers(m *message) amqp.Table {
 	return slices.Concat(m.origins(v.word), m.properties.Headers)
 }

@@ -4,7 +4,7 @@ import "slices"
 
 // The shelf keeps the vhost's lost letters, the oldest first, as long as its bounds allow. Source: ours, decision 7.
 
-// lay puts a letter on the shelf, or nowhere if the vhost has none.
+// lay puts a dead letter on the shelf, or nowhere if the vhost has none.
 func (v *VHost) lay(h *hop, m *message, cause, target string) {
 	if v.lose(h.from, m, cause, target) {
 		h.placed = true
@@ -13,7 +13,7 @@ func (v *VHost) lay(h *hop, m *message, cause, target string) {
 	}
 }
 
-// lose counts a letter that found no place, and reports whether the shelf has it.
+// lose counts a dead letter that could not be delivered, and reports whether the shelf has it.
 func (v *VHost) lose(q *queue, m *message, cause, target string) bool {
 	v.lost[q.name+" "+cause]++
 	if !v.shelving() {
@@ -35,7 +35,8 @@ func (v *VHost) shelfAge() int64 { return v.option("lost-letters-max-age", 604_8
 // shelving reports whether the vhost keeps lost letters.
 func (v *VHost) shelving() bool { return v.option("lost-letters-max-bytes", 64<<20) > 0 }
 
-// loser is the letter that goes when the shelf is full: the oldest of the queue that has the most bytes there.
+// loser is the lost letter that goes when the shelf is full: the oldest of the queue that has the most bytes
+// there.
 func (v *VHost) loser() (loser *Copy) {
 	bytes := map[string]int{}
 	for _, c := range v.shelf.copies {
@@ -49,33 +50,33 @@ func (v *VHost) loser() (loser *Copy) {
 	return loser
 }
 
-// evict ends a letter that the shelf has no space or no time for.
+// evict ends a lost letter that the shelf has no space or no time for.
 func (v *VHost) evict(c *Copy) { v.end(v.shelf, c, "shelf") }
 
-// Letters lists the arrivals of what is on the shelf.
-func (v *VHost) Letters() (ids []uint64) {
+// LostLetters lists the arrivals of what is on the shelf.
+func (v *VHost) LostLetters() (ids []uint64) {
 	for _, c := range v.shelf.copies {
 		ids = append(ids, uint64(c.Arrival))
 	}
 	return ids
 }
 
-// eachLetter does something to each letter that c names, and says what came of it.
-func (v *VHost) eachLetter(c *Command, do func(*Copy) string) {
+// eachLostLetter does something to each lost letter that c names, and says what came of it.
+func (v *VHost) eachLostLetter(c *Command, do func(*Copy) string) {
 	n := 0
-	for _, id := range c.Letters {
+	for _, id := range c.LostLetters {
 		outcome := "unknown"
 		if i := slices.IndexFunc(v.shelf.copies, func(x *Copy) bool { return uint64(x.Arrival) == id }); i >= 0 {
 			outcome = do(v.shelf.copies[i])
 			n++
 		}
-		v.answer(c.Channel, Answered, "letter %d %s", id, outcome)
+		v.answer(c.Channel, Answered, "lost letter %d %s", id, outcome)
 	}
-	v.answer(c.Channel, Answered, "letters count=%d", n)
+	v.answer(c.Channel, Answered, "lost letters count=%d", n)
 }
 
-// republish sends a letter to where it was going, or elsewhere: all its queues take it, or it stays. The copy that one
-// queue did not get goes to that one.
+// republish sends a lost letter to where it was going, or elsewhere: all its queues take it, or it stays. The
+// copy that one queue did not get goes to that one.
 func (v *VHost) republish(c *Command, x *Copy) string {
 	m := *x.message
 	m.redrives++

@@ -3,14 +3,15 @@
 // to both and compares what they hold and what they say after each.
 //
 // It owns queues, exchanges, bindings, policies, the settings that follow from them, publishing, handing over,
-// settling, dead letters, expiry, limits, delayed retries, held letters and the shelf of lost letters. It leaves to
-// others what is not a rule of messages: permissions, texts of refusals, transactions, the log, recovery, how much a
-// command does at once. It does not bound its work and may not be used where that matters.
+// settling, dead letters, expiry, limits, delayed retries, held dead letters and the shelf of lost letters.
+// It leaves to others what is not a rule of messages: permissions, texts of refusals, transactions, the log,
+// recovery, how much a command does at once. It does not bound its work and may not be used where that
+// matters.
 //
 // What the documents leave open (which of two things that are due at one instant comes first, whose turn it is among
-// consumers that are equal, which of several held letters gets space) it asks its Choices for. There is one convention
-// beside that: a message reaches the queues of its route exchange by exchange, key by key, in the order of binding; the
-// patterns of a topic exchange word by word, * before a word before #.
+// consumers that are equal, which of several held dead letters gets space) it asks its Choices for. There is
+// one convention beside that: a message reaches the queues of its route exchange by exchange, key by key, in
+// the order of binding; the patterns of a topic exchange word by word, * before a word before #.
 //
 // A VHost has one owner. Begin reading at Do.
 package oracle
@@ -42,7 +43,7 @@ type Choices interface {
 	Next(among []CopyID) int
 	// Taker is the consumer that gets the next message of a queue.
 	Taker(among []ConsumerID) int
-	// Taken is the held letter, its body and history in words, that comes to a queue as that copy.
+	// Taken is the held dead letter, its body and history in words, that comes to a queue as that copy.
 	Taken(as CopyID, among []string) int
 }
 
@@ -159,9 +160,9 @@ func (v *VHost) decide(c *Command) (code uint16) {
 	case PurgeQueue:
 		return v.purge(ch, c)
 	case Republish:
-		v.eachLetter(c, func(x *Copy) string { return v.republish(c, x) })
+		v.eachLostLetter(c, func(x *Copy) string { return v.republish(c, x) })
 	case Discard:
-		v.eachLetter(c, v.discard)
+		v.eachLostLetter(c, v.discard)
 	case DeclareExchange:
 		return v.declareExchange(c)
 	case DeleteExchange:
@@ -182,8 +183,9 @@ func (v *VHost) refuse(c *Command, code uint16) {
 	}
 }
 
-// settleDown lets happen what is left to happen: messages go to consumers, what is over a limit leaves, held letters
-// go where there is space now. What happens in one queue has an order; between queues there is none.
+// settleDown lets happen what is left to happen: messages go to consumers, what is over a limit leaves, held
+// dead letters go where there is space now. What happens in one queue has an order; between queues there is
+// none.
 func (v *VHost) settleDown() {
 	for {
 		var ids []CopyID

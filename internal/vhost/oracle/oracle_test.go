@@ -194,11 +194,11 @@ func TestRules(t *testing.T) {
 			s.tell(queue("q", with("message-ttl=500", "delayed-retry-type=all", "delayed-retry-min=2000")...), queue("dlq"), publish("q", "m"))
 			s.tell(get("q"), reject(1, true)).wait(500).want("dlq", "m q/expired")
 		},
-		"a letter is held until its exchange leads somewhere": func(s *story) {
+		"a dead letter is held until its exchange leads somewhere": func(s *story) {
 			s.tell(queue("q", with("dead-letter-strategy=at-least-once")...), publish("q", "m"), get("q"), reject(1, false))
 			s.want("q", "m held q/rejected no_route").tell(queue("dlq")).want("q", "").want("dlq", "m q/rejected")
 		},
-		"a letter is held for a full target alone": func(s *story) {
+		"a dead letter is held for a full target alone": func(s *story) {
 			s.tell(oracle.Command{Kind: oracle.DeclareExchange, Name: "x", Type: "fanout"})
 			s.tell(queue("q", "dead-letter-exchange=x", "dead-letter-strategy=at-least-once"), queue("a"), queue("b", "max-length=0", "overflow=reject-publish"))
 			for _, to := range []string{"a", "b"} {
@@ -207,7 +207,7 @@ func TestRules(t *testing.T) {
 			s.tell(publish("q", "m"), get("q"), reject(1, false)).want("a", "m q/rejected").want("q", "m held q/rejected refused").wait(60000)
 			s.want("a", "m q/rejected").tell(oracle.Command{Kind: oracle.DeleteQueue, Name: "b"}).want("q", "").want("a", "m q/rejected")
 		},
-		"without at-least-once a refused letter is on the shelf": func(s *story) {
+		"without at-least-once a refused dead letter is on the shelf": func(s *story) {
 			s.tell(queue("q", dead...), queue("dlq", "max-length=0", "overflow=reject-publish"), publish("q", "m"), get("q"), reject(1, false))
 			s.want("q", "").want("shelf", "m q/rejected refused")
 		},

@@ -29,7 +29,7 @@ type settings struct {
 	retryMin, retryMax                 int64
 	consumerTimeout                    int64 // ms, 0: none
 	headOnly                           bool  // only the head expires
-	keep                               bool  // letters in a cycle stay
+	keep                               bool  // dead letters in a cycle stay
 }
 
 // drops reports whether a queue that is too long drops messages, rather than refuse new ones.

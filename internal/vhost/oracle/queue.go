@@ -30,7 +30,7 @@ type Copy struct {
 	Acquired    int // returns of any kind
 	Failed      int // returns after a failure
 	Cause       string
-	Took        []string // of a held letter: the targets that have it, or never will
+	Took        []string // of a held dead letter: the targets that have it, or never will
 
 	message *message
 	target  string // of a lost letter: the queue that did not get it, "" if there was none
@@ -48,13 +48,13 @@ type message struct {
 
 	deaths      []Death // newest first
 	first, last Death
-	hopExchange string // of a letter: where its last hop published it
+	hopExchange string // of a dead letter: where its last hop published it
 	hopKeys     []string
 	hideCC      bool
 	redrives    int64 // how often it was sent back by hand
 }
 
-func (m *message) letter() bool { return len(m.deaths) > 0 }
+func (m *message) deadLetter() bool { return len(m.deaths) > 0 }
 
 // due reports whether the copy has expired.
 func (c *Copy) due(now int64) bool { return c.ExpireAt != 0 && c.ExpireAt <= now }
@@ -109,9 +109,9 @@ func (q *queue) count(places ...Place) (n, bytes int64) {
 	return n, bytes
 }
 
-// over reports whether the queue is longer than its limits, so that messages have to leave it. Held letters do not
-// count here: for their sake nothing else would be left of the queue. Source: docs/compat/expiry-and-limits.md#6; ours,
-// decision 7.
+// over reports whether the queue is longer than its limits, so that messages have to leave it. Held dead
+// letters do not count here: for their sake nothing else would be left of the queue. Source:
+// docs/compat/expiry-and-limits.md#6; ours, decision 7.
 func (q *queue) over() bool {
 	n, bytes := q.count(Ready, Waiting)
 	return q.settings.length >= 0 && n > q.settings.length || q.settings.bytes >= 0 && bytes > q.settings.bytes
@@ -121,7 +121,7 @@ func (q *queue) over() bool {
 // takes dead letters beyond its limit.
 // Source: docs/compat/expiry-and-limits.md#6, docs/compat/dead-lettering.md#11.
 func (q *queue) refuses(m *message) bool {
-	if q.settings.drops() || q.quorum && m.letter() {
+	if q.settings.drops() || q.quorum && m.deadLetter() {
 		return false
 	}
 	n, bytes := q.count(Ready, Waiting, Held)

@@ -14,14 +14,14 @@ func (v *VHost) show(q *queue, c *Copy) string {
 	exchange, key := m.exchange, m.keys[0]
 	p := m.properties
 	var own amqp.Table
-	if m.letter() {
+	if m.deadLetter() {
 		exchange, key = m.hopExchange, m.hopKeys[0]
 		own = append(m.deathTable(v), m.origins(v.word)...)
 		if v.dialect() == "rabbitmq-3" { // consumers are not told of the last death; exchanges can see it all the same
 			own = slices.DeleteFunc(own, func(f amqp.Field) bool { return strings.HasPrefix(f.Name, "x-last-death-") })
 		}
 	}
-	if m.letter() && m.redrives > 0 {
+	if m.deadLetter() && m.redrives > 0 {
 		own = append(own, amqp.Field{Name: "x-redrive-count", Value: amqp.Int64(m.redrives)})
 	}
 	if q.settings.counts {

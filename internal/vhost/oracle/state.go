@@ -13,7 +13,7 @@ type State struct {
 	Shelf  []CopyState       // the lost letters, in order
 	Made   uint64            // copies
 	Ended  map[string]uint64 // copies, by cause
-	Lost   map[string]uint64 // letters that found no place, by queue and cause, of the queues that are there
+	Lost   map[string]uint64 // dead letters that found no place, by queue and cause, of the queues that are there
 }
 
 // QueueState is one queue in a State.
@@ -34,9 +34,9 @@ type CopyState struct {
 	Redelivered      bool
 	Acquired, Failed int
 	Cause            string   // why it is held, or on the shelf
-	Took             []string // of a held letter: the targets that have it, or never will; in order
+	Took             []string // of a held dead letter: the targets that have it, or never will; in order
 	Origin           string   // of a lost letter: whose it is when the shelf is full
-	History          *History // of a letter
+	History          *History // of a dead letter
 }
 
 // History is what became of a dead letter.
@@ -78,7 +78,7 @@ func (v *VHost) states(q *queue) []CopyState {
 		if c.Place == Held { // for what it waits now
 			x.Cause = v.waitsFor(q, c)
 		}
-		if m := c.message; m.letter() {
+		if m := c.message; m.deadLetter() {
 			x.History = m.history()
 		}
 		list = append(list, x)
@@ -86,7 +86,7 @@ func (v *VHost) states(q *queue) []CopyState {
 	return list
 }
 
-// waitsFor is why a held letter is held now.
+// waitsFor is why a held dead letter is held now.
 func (v *VHost) waitsFor(q *queue, c *Copy) string {
 	m := v.onItsWay(q, c.message)
 	cause := v.nowhere(q)

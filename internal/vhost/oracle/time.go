@@ -127,7 +127,7 @@ func (v *VHost) used(q *queue) {
 // docs/compat/dead-lettering.md#15.
 func (v *VHost) ttl(q *queue, m *message) int64 {
 	ttl := q.settings.ttl
-	if m.letter() {
+	if m.deadLetter() {
 		deaths := int64(0)
 		for _, d := range m.deaths {
 			deaths += d.Count

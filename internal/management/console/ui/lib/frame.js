@@ -131,7 +131,7 @@ function everywhere() {
 }
 const languageWords = { en: 'english language 英文 英语', 'zh-CN': 'chinese language zhongwen 中文 汉语' };
 
-// Badge shows beside a page's name what is new there: jobs that run, letters that died since the page was seen.
+// Badge shows beside a page's name what is new there: jobs that run, messages that died since the page was seen.
 function Badge({ path }) {
   if (path === '/jobs') {
     const n = Object.values(topic('jobs').value.data || {})

@@ -1,4 +1,4 @@
-// Messages with parameters: {name}, {n, number}, {n, plural, =0 {none} one {# letter} other {# letters}} and
+// Messages with parameters: {name}, {n, number}, {n, plural, =0 {none} one {# message} other {# messages}} and
 // {x, select, a {…} other {…}}. Pure.
 
 const rules = new Map();

@@ -1,4 +1,4 @@
-// The command palette: pages, things by name, letters by message id, and what can be done from anywhere.
+// The command palette: pages, things by name, messages by message id, and what can be done from anywhere.
 import { html, useState, useEffect, useRef, useId } from './html.js';
 import { has, t } from './i18n.js';
 import { ranked, wordsOf } from './find.js';

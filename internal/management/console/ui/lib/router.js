@@ -34,7 +34,7 @@ export function go(path, query, { replace = false } = {}) {
 // from is the address of the page that led to this one, '' if there was none.
 export const from = () => history.state?.from || '';
 
-// back shows that page again, or else the one that is named. A page that stands for its predecessor, as the next letter does for
+// back shows that page again, or else the one that is named. A page that stands for its predecessor, as the next message does for
 // the one before it, is shown by beside: it leads back to where that came from.
 export const back = (path, query) => show(from() || href(path, query), false);
 export const beside = (path) => show(href(path), false, from());

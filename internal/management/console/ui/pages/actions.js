@@ -51,7 +51,7 @@ export const actions = [
   {
     title: 'import.title',
     lacks: () => lacksAny('write'),
-    run: () => import('./deadletters/import.js').then((m) => m.importLetters(oneVHost.value)),
+    run: () => import('./deadletters/import.js').then((m) => m.importMessages(oneVHost.value)),
   },
 ];
 

@@ -1,7 +1,7 @@
 // Pages about messages: what died, what was lost, what waits, and what is done about it.
 import { knowing } from './knowing.js';
 
-const letter = knowing(() => import('./deadletters/dead-letter.js'));
+const message = knowing(() => import('./deadletters/dead-letter.js'));
 const jobs = () => import('./deadletters/jobs.js');
 
 export const messages = [
@@ -17,14 +17,14 @@ export const messages = [
     nav: { group: 'see', order: 2, icon: 'letters', key: 'd' },
     load: () => import('./deadletters/dead-letters.js'),
   },
-  { path: '/letters/:vhost/queue/:queue/:id', title: 'letters.one', under: '/letters', load: letter },
+  { path: '/letters/:vhost/queue/:queue/:id', title: 'letters.one', under: '/letters', load: message },
   {
     path: '/lost',
     title: 'lost.title',
     nav: { group: 'see', order: 3, icon: 'discard', key: 'l' },
     load: () => import('./deadletters/lost-letters.js'),
   },
-  { path: '/letters/:vhost/lost/:id', title: 'lost.one', under: '/lost', load: letter },
+  { path: '/letters/:vhost/lost/:id', title: 'lost.one', under: '/lost', load: message },
   { path: '/jobs', title: 'jobs.title', nav: { group: 'see', order: 4, icon: 'jobs', key: 'j' }, load: jobs },
   { path: '/jobs/:vhost/:id', title: 'jobs.job', under: '/jobs', load: jobs },
   {

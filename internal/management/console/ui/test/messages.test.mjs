@@ -76,8 +76,8 @@ const death = (queue, reason, time, count = 1, more = {}) => ({
   ...more,
 });
 
-test('the way of a letter, oldest stop first', () => {
-  const letter = {
+test('the way of a message, oldest stop first', () => {
+  const message = {
     place: 'queue',
     queue: 'dlq',
     state: 'ready',
@@ -92,7 +92,7 @@ test('the way of a letter, oldest stop first', () => {
     first_death: { queue: 'orders', reason: 'maxlen', exchange: 'shop' },
     last_death: { queue: 'work', reason: 'rejected', exchange: '' },
   };
-  const way = stops(letter);
+  const way = stops(message);
   assert.deepEqual(
     way.map((s) => s.kind),
     ['publish', 'death', 'death', 'death', 'now'],
@@ -107,8 +107,8 @@ test('the way of a letter, oldest stop first', () => {
     ],
   );
   assert.equal(way[2].expiration, '5000');
-  assert.equal(way[4].elapsed, Date.parse(letter.at) - 1700000040000);
-  assert.equal(total(letter), 6);
+  assert.equal(way[4].elapsed, Date.parse(message.at) - 1700000040000);
+  assert.equal(total(message), 6);
   const fresh = stops({
     place: 'lost',
     queue: '',
@@ -125,7 +125,7 @@ test('the way of a letter, oldest stop first', () => {
   assert.equal(fresh[0].exchange, 'e');
 });
 
-test('a letter that a consumer published anew: from where its headers say, and back to there', () => {
+test('a message that a consumer published anew: from where its headers say, and back to there', () => {
   const at = '2023-11-14T22:15:00Z';
   const told = (of) => ({ exchange: '', routing_key: '', queue: '', ...of });
   const anew = (republished, more = {}) => ({
@@ -199,7 +199,7 @@ test('an exception has its class where the trace alone has it', () => {
   assert.equal(accountOf({}).text, '');
 });
 
-test('how many letters a redrive means, and which would come to where they are', () => {
+test('how many messages a redrive means, and which would come to where they are', () => {
   const of = (more) => [{ source: { queue: 'orders.dlq' }, ...more }];
   const trial = (more) => [
     { matches: 1000, looked: 5000, partial: false, found: null, queues: { orders: 1000 }, refused: {}, ...more },
@@ -323,8 +323,8 @@ test('a job with a limit is as far as it has sent', () => {
   assert.deepEqual(judged({ moved: 30, options: {} }), { least: 30, most: 30 });
 });
 
-test('the way of a letter as a graph: each exchange and queue once, deaths on the edges', () => {
-  const letter = {
+test('the way of a message as a graph: each exchange and queue once, deaths on the edges', () => {
+  const message = {
     place: 'queue',
     queue: 'dlq',
     exchange: 'dlx',
@@ -336,7 +336,7 @@ test('the way of a letter as a graph: each exchange and queue once, deaths on th
       { queue: 'work', reason: 'maxlen', count: 1, exchange: 'shop', 'routing-keys': ['k'] },
     ],
   };
-  const { nodes, edges } = wayOf(letter);
+  const { nodes, edges } = wayOf(message);
   assert.deepEqual(
     nodes.map((n) => [n.id, n.now]),
     [
@@ -359,9 +359,9 @@ test('the way of a letter as a graph: each exchange and queue once, deaths on th
       ['exchange dlx', 'queue dlq', 'dead_letter', 'dead', 1],
     ],
   );
-  const again = wayOf({ ...letter, redrives: 2, came_back: 7 }).edges.at(-1);
+  const again = wayOf({ ...message, redrives: 2, came_back: 7 }).edges.at(-1);
   assert.deepEqual([again.from, again.to, again.kind, again.count], ['queue dlq', 'queue work', 'redrive', 2]);
-  assert.equal(wayOf({ ...letter, place: 'lost', queue: '' }).nodes.find((n) => n.now).kind, 'lost');
+  assert.equal(wayOf({ ...message, place: 'lost', queue: '' }).nodes.find((n) => n.now).kind, 'lost');
 });
 
 test('what is taken, and what is left out and why', () => {

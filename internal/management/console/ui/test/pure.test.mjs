@@ -10,11 +10,11 @@ import { asks, broken, perSecond, rangeOf, sampled, together } from '../lib/samp
 const say = (text, params, lang = 'en') => format(parse(text), params, lang);
 
 test('messages', () => {
-  assert.equal(say('{n, plural, =0 {none} one {# letter} other {# letters}}', { n: 0 }), 'none');
-  assert.equal(say('{n, plural, one {# letter} other {# letters}}', { n: 1 }), '1 letter');
+  assert.equal(say('{n, plural, =0 {none} one {# message} other {# messages}}', { n: 0 }), 'none');
+  assert.equal(say('{n, plural, one {# message} other {# messages}}', { n: 1 }), '1 message');
   assert.equal(
-    say('{n, plural, one {# letter} other {# letters}} in {place}', { n: 1234, place: 'q' }),
-    '1,234 letters in q',
+    say('{n, plural, one {# message} other {# messages}} in {place}', { n: 1234, place: 'q' }),
+    '1,234 messages in q',
   );
   assert.equal(say('{n, plural, other {# 封死信}}', { n: 1 }, 'zh-CN'), '1 封死信');
   assert.equal(say('{x, select, a {A} other {{y}!}}', { x: 'b', y: 'Y' }), 'Y!');

@@ -10,7 +10,7 @@ import { Dialog, open } from '../../lib/layers.js';
 import { Code } from '../../lib/code.js';
 import { deedOf, plainObject } from './deed.js';
 
-// sentence says what was done, in parts: 'redrive · orders.dlq · reason:expired · of 109 letters'.
+// sentence says what was done, in parts: 'redrive · orders.dlq · reason:expired · of 109 dead letters'.
 function sentence(deed) {
   const d = deedOf(deed);
   if (!d) return [`${deed.action} ${plainObject(deed.object)}`];

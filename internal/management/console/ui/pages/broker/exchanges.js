@@ -16,7 +16,7 @@ import { ExchangeLink, Rate, exchangeName, parseObject, rateOf } from './parts.j
 import { BadgeList, policyBadges } from './setting-parts.js';
 import { nameTrouble } from './queue-name.js';
 
-// ExchangeBadges are an exchange's properties in a few letters.
+// ExchangeBadges are an exchange's properties in a few characters.
 export function ExchangeBadges({ exchange: e }) {
   const { 'alternate-exchange': alternate, 'x-delayed-type': delayed } = e.arguments || {};
   const badges = [

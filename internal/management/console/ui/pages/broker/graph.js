@@ -17,10 +17,10 @@ export function shorten(name, most = 26) {
     : `${all.slice(0, Math.ceil(most * 0.6)).join('')}…${all.slice(-Math.floor(most * 0.35)).join('')}`;
 }
 
-// wide letters, as of Chinese, take twice the room.
+// wide characters, as Chinese ones, take twice the room.
 const width = (text) => [...text].reduce((n, c) => n + (c.codePointAt(0) > 0x2e7f ? 13 : 7.4), 0);
 
-// labelOf is what stands at an edge: ownKeys is the word for letters that keep their keys.
+// labelOf is what stands at an edge: ownKeys is the word for messages that keep their keys.
 export function labelOf(e, ownKeys) {
   if (e.kind === 'dead_letter') return e.own_keys ? ownKeys : e.keys.join(', ');
   const keys = e.keys.filter((k) => k !== '').map((k) => shorten(k, 18));

@@ -12,7 +12,7 @@ import { Icon } from '../../lib/icon.js';
 import { attempt } from '../../lib/layers.js';
 import { Select } from '../../lib/form.js';
 import { base, keyOf, page } from '../messages/address.js';
-import { IndexState, exceptionColumn, useLetters } from '../messages/message-table.js';
+import { IndexState, exceptionColumn, useMessages } from '../messages/message-table.js';
 import { faultOf } from '../messages/badges.js';
 import { FilterBox } from '../messages/filter-box.js';
 import { beginRedrive } from '../deadletters/redrive.js';
@@ -71,8 +71,8 @@ function Waiting({ vhost, name, n, done }) {
 export function Messages({ vhost, name, count, waiting }) {
   const { filter = '', order = 'oldest' } = route.value.query;
   const selection = useState(new Set());
-  const letters = useLetters(base(vhost, name), { filter, order }, { hold: selection[0].size > 0 });
-  const chosen = letters.items.filter((l) => selection[0].has(keyOf(l)));
+  const messages = useMessages(base(vhost, name), { filter, order }, { hold: selection[0].size > 0 });
+  const chosen = messages.items.filter((l) => selection[0].has(keyOf(l)));
   const begin = (action) =>
     attempt(async () => {
       const jobs = await beginRedrive(
@@ -81,32 +81,32 @@ export function Messages({ vhost, name, count, waiting }) {
         action,
       );
       if (jobs) selection[1](new Set());
-      letters.refresh();
+      messages.refresh();
     });
   const source = {
-    rows: letters.items,
-    total: letters.items.length,
-    filtered: letters.items.length,
+    rows: messages.items,
+    total: messages.items.length,
+    filtered: messages.items.length,
     page: 1,
     pages: 1,
     text: '',
-    known: letters.known,
-    error: letters.error?.status === 400 ? null : letters.error,
-    refresh: letters.refresh,
+    known: messages.known,
+    error: messages.error?.status === 400 ? null : messages.error,
+    refresh: messages.refresh,
   };
-  return html`${waiting > 0 && html`<${Waiting} vhost=${vhost} name=${name} n=${waiting} done=${letters.refresh} />`}
+  return html`${waiting > 0 && html`<${Waiting} vhost=${vhost} name=${name} n=${waiting} done=${messages.refresh} />`}
     <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} known=${{}} error="" />
     <div class="buttons"><${Select} label=${t('message.order')} value=${order} onInput=${(v) => setQuery({ order: v === 'oldest' ? '' : v })} options=${[
       ['oldest', t('message.oldest')],
       ['newest', t('message.newest')],
     ]} />
-      <button type="button" onClick=${letters.refresh}>${t('message.again')}</button></div>
-    ${letters.error?.status === 400 && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${faultOf(letters.error)}</p>`}
-    <${IndexState} of=${letters} />
-    <${Table} id="queue-messages" caption=${t('queue.messages')} source=${source} columns=${columns(letters.items)} keyOf=${keyOf} selection=${selection} filter=${false} onOpen=${(m) => go(page(m))}
-      more=${{ next: letters.next, load: letters.load, busy: letters.busy, partial: letters.partial }}
+      <button type="button" onClick=${messages.refresh}>${t('message.again')}</button></div>
+    ${messages.error?.status === 400 && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${faultOf(messages.error)}</p>`}
+    <${IndexState} of=${messages} />
+    <${Table} id="queue-messages" caption=${t('queue.messages')} source=${source} columns=${columns(messages.items)} keyOf=${keyOf} selection=${selection} filter=${false} onOpen=${(m) => go(page(m))}
+      more=${{ next: messages.next, load: messages.load, busy: messages.busy, partial: messages.partial }}
       actions=${() =>
-        letters.items.length > 0 &&
+        messages.items.length > 0 &&
         html`<button type="button" onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</button>
         <button type="button" onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</button>`}
       empty=${!filter && html`<${Empty} title=${t('message.none')} text=${t('message.none_text')} />`} />`;

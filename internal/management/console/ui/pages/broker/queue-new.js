@@ -57,7 +57,7 @@ export function render({ query }) {
   const there = useThere(vhost, f.name);
   const more = parseObject(f.more);
   const isSet = (name) => (f.settings[name] ?? null) !== null;
-  const letters = f.letters || usualLetters(f.name);
+  const letters = f.deadLetters || usualLetters(f.name);
   const own = letters === 'own';
   const name = f.name || 'orders'; // of the examples
   const exchange = { none: null, own: `${name}.dlx`, exchange: f.settings[dlx] || '', queue: '' }[letters];
@@ -116,7 +116,7 @@ export function render({ query }) {
           ${clash.length > 0 && html`<ul>${clash.map((c) => html`<li key=${c.name}>${t('create.differs', { name: c.name, has: written(c.has), asked: written(c.asked) })}</li>`)}</ul>`}`
         }
         <h2>${t('create.letters')}</h2>
-        <${Radios} label=${t('create.where')} value=${letters} onInput=${put('letters')} options=${[
+        <${Radios} label=${t('create.where')} value=${letters} onInput=${put('deadLetters')} options=${[
           ['none', t('create.letters_none'), t('create.letters_none_hint')],
           ['own', t('create.letters_own'), t('create.letters_own_hint')],
           ['exchange', t('create.letters_exchange')],

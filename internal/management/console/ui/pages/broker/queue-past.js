@@ -9,7 +9,7 @@ import { Table } from '../../lib/table.js';
 import { Empty, Shown } from '../../lib/states.js';
 import { may } from '../../lib/session.js';
 import { quote } from '../messages/filter.js';
-import { LettersTable, useLetters } from '../messages/message-table.js';
+import { MessagesTable, useMessages } from '../messages/message-table.js';
 import { Detail, deedColumns } from './audit.js';
 import { open } from '../../lib/layers.js';
 import { deedOf } from './deed.js';
@@ -18,8 +18,8 @@ import { deedOf } from './deed.js';
 const listed = { into: 'queue', from: 'source' };
 const filterOf = (which, name) => `${listed[which]}:${quote(name)}`;
 
-// QueueLetters shows one of them: unless the address says which, what arrived here if there is any.
-export function QueueLetters({ vhost, name }) {
+// QueueDeadLetters shows one of them: unless the address says which, what arrived here if there is any.
+export function QueueDeadLetters({ vhost, name }) {
   const counts = useData(
     async (signal) => {
       const count = async (which) => {
@@ -43,8 +43,8 @@ export function QueueLetters({ vhost, name }) {
 
 function Listed({ vhost, name, which }) {
   const filter = filterOf(which, name);
-  const letters = useLetters(`x/letters/${path`${vhost}`}`, { filter, order: 'newest' });
-  return html`<${LettersTable} id="queue-letters" letters=${letters} caption=${t(`queue.letters_${which}`)} actions=${() => html`<a class="button" href=${href('/letters', { vhost, filter, view: 'groups' })}>${t('queue.letters_groups')}</a>`}
+  const messages = useMessages(`x/letters/${path`${vhost}`}`, { filter, order: 'newest' });
+  return html`<${MessagesTable} id="queue-letters" messages=${messages} caption=${t(`queue.letters_${which}`)} actions=${() => html`<a class="button" href=${href('/letters', { vhost, filter, view: 'groups' })}>${t('queue.letters_groups')}</a>`}
       empty=${html`<${Empty} title=${t('queue.no_letters')} text=${t(`queue.no_letters_${which}`)} docs="dead-letters.md" />`} />`;
 }
 

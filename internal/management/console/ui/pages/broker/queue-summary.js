@@ -66,7 +66,7 @@ export function Summary({ vhost, name, queue: q, at }) {
     every: 15000,
   });
   // Dead letters wait for somebody who looks at them: without consumers a dead-letter queue is as it should be.
-  const letters = useData(
+  const isDLQ = useData(
     async (signal) =>
       (await api.get(`x/letters/${path`${vhost}`}/summary`, {}, { signal })).queues.some((x) => x.name === name),
     [vhost, name],
@@ -78,7 +78,7 @@ export function Summary({ vhost, name, queue: q, at }) {
       <${Stat} value=${num(q.messages_unacknowledged)} title=${t('queues.unacked')} />
       <${Stat} value=${num(q.messages_delayed)} title=${t('queues.waiting')} />
       <${Stat} value=${num(q.messages_dlx)} title=${t('queues.held')} bad=${q.messages_dlx > 0} />
-      <${Stat} value=${num(q.consumers)} title=${t('queues.consumers')} bad=${q.consumers === 0 && q.messages_ready > 0 && letters.data === false} />
+      <${Stat} value=${num(q.consumers)} title=${t('queues.consumers')} bad=${q.consumers === 0 && q.messages_ready > 0 && isDLQ.data === false} />
       <${Stat} value=${size(q.message_bytes)} title=${t('queues.bytes')} />
     </div>
     <div class="grid">

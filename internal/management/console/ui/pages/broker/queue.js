@@ -14,7 +14,7 @@ import { Summary } from './queue-summary.js';
 import { Bindings, Consumers, HeldList, WaitingList } from './queue-tabs.js';
 import { getFrom, publishTo, purge, remove } from './queue-dialogs.js';
 import { Messages } from './queue-messages.js';
-import { QueueHistory, QueueLetters } from './queue-past.js';
+import { QueueHistory, QueueDeadLetters } from './queue-past.js';
 import { Trends } from './queue-trends.js';
 
 export function render({ params: { vhost, name }, query }) {
@@ -62,6 +62,6 @@ export function render({ params: { vhost, name }, query }) {
       ${tab === 'bindings' && html`<${Bindings} vhost=${vhost} name=${name} />`}
       ${tab === 'waiting' && html`<${WaitingList} vhost=${vhost} name=${name} />`}
       ${tab === 'held' && html`<${HeldList} vhost=${vhost} name=${name} />`}
-      ${tab === 'letters' && html`<${QueueLetters} vhost=${vhost} name=${name} />`}
+      ${tab === 'letters' && html`<${QueueDeadLetters} vhost=${vhost} name=${name} />`}
       ${tab === 'history' && html`<${QueueHistory} vhost=${vhost} name=${name} />`}`}</${Shown}>`;
 }

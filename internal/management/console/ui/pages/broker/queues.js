@@ -87,8 +87,8 @@ function columnsOf(all) {
   ];
 }
 
-// lettersOf finds the queues that dead letters come to.
-async function lettersOf(signal) {
+// deadLetterQueues finds the queues that dead letters come to.
+async function deadLetterQueues(signal) {
   const found = new Set();
   for (const v of vhost.value ? [vhost.value] : vhosts.value) {
     const graph = await api.get(path`x/topology/${v}`, { limit: 20000 }, { signal });
@@ -98,11 +98,11 @@ async function lettersOf(signal) {
 }
 
 async function chosen(name, signal) {
-  const [all, letters] = await Promise.all([
+  const [all, dlqs] = await Promise.all([
     api.get(within('queues'), { columns: few, disable_stats: true, enable_queue_totals: true }, { signal }),
-    name === 'dlq' ? lettersOf(signal) : new Set(),
+    name === 'dlq' ? deadLetterQueues(signal) : new Set(),
   ]);
-  return all.filter((q) => filters[name](q, letters));
+  return all.filter((q) => filters[name](q, dlqs));
 }
 
 // lacksFor is what is missing to do something to queues.

@@ -63,13 +63,13 @@ export function trouble(expression) {
 }
 export const lookAround = (expression) => /\(\?(?:[=!]|<[=!])|\\[1-9]/.test(expression);
 
-// password makes one of so many letters that people do not mix up. random fills an array of bytes.
+// password makes one of so many characters that people do not mix up. random fills an array of bytes.
 export function password(random, length = 24) {
-  const letters = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
+  const characters = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
   let out = '';
   while (out.length < length) {
     for (const n of random(new Uint8Array(64))) {
-      if (n < letters.length * 4 && out.length < length) out += letters[n % letters.length];
+      if (n < characters.length * 4 && out.length < length) out += characters[n % characters.length];
     }
   }
   return out;

@@ -34,7 +34,7 @@ export function Args({ of }) {
   return html`<ul class="args">${all.map(([k, v]) => html`<li key=${k}><code>${k}</code> <span class="break">${writtenOf(k.replace(/^x-/, ''), v)}</span></li>`)}</ul>`;
 }
 
-// BadgeList shows {code, text, outline}: a few letters each, and what they mean, for the pointer badge by badge, for the keyboard together.
+// BadgeList shows {code, text, outline}: a few characters each, and what they mean, for the pointer badge by badge, for the keyboard together.
 export function BadgeList({ badges }) {
   if (!badges.length) return html`<span class="faint">–</span>`;
   const all = badges.map((b) => `${b.code}: ${b.text}`).join('\n');

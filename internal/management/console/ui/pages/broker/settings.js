@@ -1,4 +1,4 @@
-// The effective settings of a queue, and the few letters of its badges. Pure.
+// The effective settings of a queue, and the few characters of its badges. Pure.
 import { fieldsOf, setting } from '../../lib/known.js';
 
 // The badges in their order, and what they show.
@@ -78,9 +78,9 @@ export function badgesOf(q) {
   return all;
 }
 
-// The saved filters of the list, by name; letters are the queues that dead letters come to, as 'vhost\nname'.
+// The saved filters of the list, by name; dlqs are the queues that dead letters come to, as 'vhost\nname'.
 export const filters = {
-  dlq: (q, letters) => letters.has(`${q.vhost}\n${q.name}`),
+  dlq: (q, dlqs) => dlqs.has(`${q.vhost}\n${q.name}`),
   idle: (q) => q.consumers === 0,
   ttl: (q) => !!effective(q, 'message-ttl') && !effective(q, 'dead-letter-exchange'),
   full: (q) => {

@@ -1,4 +1,4 @@
-// One letter on a page of its own.
+// One message on a page of its own.
 import { html } from '../../lib/html.js';
 import { t } from '../../lib/i18n.js';
 import { back, beside, from, href, to } from '../../lib/router.js';
@@ -25,10 +25,10 @@ export function render({ params }) {
       ? null
       : html` <span aria-hidden="true">/</span> <a href=${href(to`/queues/${params.vhost}/${params.queue}`)}>${params.queue}</a>`
   }</nav>
-    <${Viewer} id=${id}>${(l, refresh) => html`<${Head} letter=${l} refresh=${refresh} step=${step} list=${list} />`}</${Viewer}>`;
+    <${Viewer} id=${id}>${(l, refresh) => html`<${Head} message=${l} refresh=${refresh} step=${step} list=${list} />`}</${Viewer}>`;
 }
 
-function Head({ letter: l, refresh, step, list }) {
+function Head({ message: l, refresh, step, list }) {
   const gone = (done) => done && back(...list);
   const redrive = () => beginRedrive(l.vhost, scopesOf([l])).then(gone);
   const discard = () => beginRedrive(l.vhost, scopesOf([l]), 'discard').then(gone);

@@ -17,14 +17,14 @@ import { rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
 import { OneVHost, oneVHost } from '../../lib/vhosts.js';
 import { keyOf, page } from '../messages/address.js';
-import { IndexState, LettersTable, useCompleted, useLetters } from '../messages/message-table.js';
+import { IndexState, MessagesTable, useCompleted, useMessages } from '../messages/message-table.js';
 import { FilterBox } from '../messages/filter-box.js';
 import { beginRedrive, scopesByFilter } from './redrive.js';
 import { scopesOf } from './job-scopes.js';
 import { lacksForAll, lacksIn } from './lacks.js';
 import { and, split } from '../messages/filter.js';
 import { Reason, faultOf } from '../messages/badges.js';
-import { importLetters } from './import.js';
+import { importMessages } from './import.js';
 import { deadLetterCode } from '../code/clients.js';
 import { deadLetterCommand } from '../code/commands.js';
 
@@ -45,7 +45,7 @@ export function render() {
   };
   const waiting = summary.data?.waiting;
   const change = (f) => setQuery({ filter: f, view: view === 'groups' && !q.view ? 'groups' : q.view });
-  return html`<div class="page-head"><h1>${t('letters.title')}</h1><${OneVHost} /><${Action} lacks=${rightsIn(v).any('write')} onClick=${() => importLetters(v).then((done) => done && summary.refresh())}>${t('import.open')}</${Action}><a class="button" href=${href('/lost', { vhost: v })}>${t('lost.title')}${summary.data ? ` · ${num(summary.data.lost.messages)}` : ''}</a></div>
+  return html`<div class="page-head"><h1>${t('letters.title')}</h1><${OneVHost} /><${Action} lacks=${rightsIn(v).any('write')} onClick=${() => importMessages(v).then((done) => done && summary.refresh())}>${t('import.open')}</${Action}><a class="button" href=${href('/lost', { vhost: v })}>${t('lost.title')}${summary.data ? ` · ${num(summary.data.lost.messages)}` : ''}</a></div>
     <${Cards} of=${summary} />
     <${FilterBox} filter=${filter} change=${change} known=${known} error="" />
     <div class="tabs" role="tablist" aria-label=${t('letters.view')}>
@@ -72,7 +72,7 @@ function Cards({ of }) {
   </div><p class="hint">${t('letters.counted', { at: dateTime(s.counted_since) })}</p>`;
 }
 
-// nothing is shown where no letter is; waiting messages of dead-letter queues may be others all the same.
+// nothing is shown where no message is; waiting messages of dead-letter queues may be others all the same.
 const nothing = (filter, waiting) =>
   filter
     ? html`<${Empty} title=${t('letters.none_found')} text=${t('letters.none_found_text')} docs="filters.md" />`
@@ -199,11 +199,11 @@ function Note({ close, vhost, by, group }) {
 function List({ vhost, filter, waiting }) {
   const order = route.value.query.order || 'newest';
   const selection = useState(new Set());
-  const letters = useLetters(`x/letters/${path`${vhost}`}`, { filter, order }, { hold: selection[0].size > 0 });
-  const chosen = letters.items.filter((l) => selection[0].has(keyOf(l)));
+  const messages = useMessages(`x/letters/${path`${vhost}`}`, { filter, order }, { hold: selection[0].size > 0 });
+  const chosen = messages.items.filter((l) => selection[0].has(keyOf(l)));
   const done = (jobs) => {
     if (jobs) selection[1](new Set());
-    letters.refresh();
+    messages.refresh();
   };
   const begin = (action) =>
     attempt(async () =>
@@ -218,9 +218,9 @@ function List({ vhost, filter, waiting }) {
     },
     [chosen.length, filter, vhost, lacks.redrive, lacks.discard],
   );
-  if (letters.error?.status === 400)
-    return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${faultOf(letters.error)}</p>`;
-  return html`<${LettersTable} letters=${letters} selection=${selection} empty=${nothing(filter, waiting)} actions=${() => html`
+  if (messages.error?.status === 400)
+    return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${faultOf(messages.error)}</p>`;
+  return html`<${MessagesTable} messages=${messages} selection=${selection} empty=${nothing(filter, waiting)} actions=${() => html`
       <label class="buttons small">${t('letters.order')} <select value=${order} onChange=${(e) => setQuery({ order: e.target.value === 'newest' ? '' : e.target.value })}><option value="newest" selected=${order === 'newest'}>${t('redrive.newest')}</option><option value="oldest" selected=${order === 'oldest'}>${t('redrive.oldest')}</option></select></label>
       ${
         !goes &&

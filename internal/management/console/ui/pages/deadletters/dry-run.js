@@ -1,4 +1,4 @@
-// What dry runs of jobs say: how many letters would go where, how many would stay and why, and of some each by itself.
+// What dry runs of jobs say: how many messages would go where, how many would stay and why, and of some each by itself.
 import { html } from '../../lib/html.js';
 import { t, num, word } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
@@ -8,7 +8,7 @@ import { Icon } from '../../lib/icon.js';
 import { page } from '../messages/address.js';
 import { intoSame } from './job-preview.js';
 
-// placeOf is where the letters of a scope are.
+// placeOf is where the messages of a scope are.
 export const placeOf = (s) => (s.source.lost ? t('letters.shelf') : s.source.queue);
 
 // Trials: served is whether the jobs need consumers at the queues that they redrive to.

@@ -14,12 +14,12 @@ import { isJSON, jsonOf } from '../messages/payload.js';
 const locked = /^x-(death|first-death-|last-death-|redrive-|edited-from)/;
 
 // It returns a promise of kept or moved, which is what became of the original, or '' if nothing was sent.
-export const edit = (letter) => open(Edit, { letter });
+export const edit = (message) => open(Edit, { message });
 
 // pretty shows what a person edits.
 const pretty = (v) => JSON.stringify(v, null, 2);
 
-function Edit({ close, letter: l }) {
+function Edit({ close, message: l }) {
   const binary = l.payload_encoding === 'base64';
   const headers = Object.entries(l.properties?.headers || {});
   const origin = originOf(l);
@@ -92,7 +92,7 @@ function Edit({ close, letter: l }) {
     ${l.truncated && html`<p class="banner warn">${t('resend.truncated')}</p>`}
     ${
       review
-        ? html`<div class="stack" tabindex="-1" ref=${reviewed} role="group" aria-label=${t('resend.review')}><${Whereto} letter=${l} answer=${review} now=${now} home=${home} keep=${keep} />${same && html`<${Check} label=${t('resend.all_the_same')} value=${force} onInput=${setForce} />`}${warn && html`<p class="banner warn" role="alert"><${Icon} name="warning" /> ${warn}</p>`}<${Review} before=${before} now=${now} /></div>`
+        ? html`<div class="stack" tabindex="-1" ref=${reviewed} role="group" aria-label=${t('resend.review')}><${Whereto} message=${l} answer=${review} now=${now} home=${home} keep=${keep} />${same && html`<${Check} label=${t('resend.all_the_same')} value=${force} onInput=${setForce} />`}${warn && html`<p class="banner warn" role="alert"><${Icon} name="warning" /> ${warn}</p>`}<${Review} before=${before} now=${now} /></div>`
         : html`
       ${
         home &&
@@ -127,7 +127,7 @@ function notObject(text) {
 }
 
 // Whereto says which queues the message reaches, and what becomes of the original.
-function Whereto({ letter: l, answer, now, home, keep }) {
+function Whereto({ message: l, answer, now, home, keep }) {
   const direct = now.to === 'queue';
   const by = direct ? home : [now.exchange || t('viewer.default_exchange'), now.key].filter(Boolean).join(' → ');
   const queues = answer.queues.join(', ');

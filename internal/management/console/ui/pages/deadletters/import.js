@@ -5,7 +5,7 @@ import { ask, api, path } from '../../lib/api.js';
 import { Dialog, open, reasonOf } from '../../lib/layers.js';
 import { Check, Field, Radios, TextField } from '../../lib/form.js';
 
-export const importLetters = (vhost) => open(Import, { vhost });
+export const importMessages = (vhost) => open(Import, { vhost });
 
 function Import({ close, vhost }) {
   const [file, setFile] = useState(null);

@@ -1,7 +1,7 @@
-// What a redrive means before it begins: how many letters, and which of them would come to where they are. Pure. Scopes are as in
+// What a redrive means before it begins: how many messages, and which of them would come to where they are. Pure. Scopes are as in
 // redrive.js, trials what dry runs of them answered, in the same order, or null before there were any.
 
-// meant is how many letters that is: {n, partial, known}. It is partial where there may be more, and not known where a filter is all that
+// meant is how many messages that is: {n, partial, known}. It is partial where there may be more, and not known where a filter is all that
 // is there to say it.
 export function meant(scopes, trials) {
   if (!trials)
@@ -18,5 +18,5 @@ export function meant(scopes, trials) {
   return { n, partial: unsure.includes(true), known: !unsure.some((u, i) => u && scopes[i].count === undefined) };
 }
 
-// intoSame is how many letters would come to the very queue where they are: they stay there, unless that is forced.
+// intoSame is how many messages would come to the very queue where they are: they stay there, unless that is forced.
 export const intoSame = (trial) => trial.refused.same_queue || 0;

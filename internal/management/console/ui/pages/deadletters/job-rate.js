@@ -2,7 +2,7 @@
 
 const lately = 10_000;
 
-// expected is how many letters a job will take, as far as that can be told: {n, about, most}. A filter may find few of those that are
+// expected is how many messages a job will take, as far as that can be told: {n, about, most}. A filter may find few of those that are
 // looked at: known is what a dry run found, or else the share so far is taken for the whole. Of a job with a limit most says that
 // it is not known whether there are as many.
 export function expected(j, known) {
@@ -23,7 +23,7 @@ export function share(j, known) {
   return about ? looked : most ? Math.max(sent, looked) : sent;
 }
 
-// judged is of how many letters at least and at most the share is taken that may stop a job: of the last stretch or two that it sent.
+// judged is of how many messages at least and at most the share is taken that may stop a job: of the last stretch or two that it sent.
 export function judged(j) {
   const stretch = Math.max(100, j.options.canary || 0);
   return { least: Math.min(stretch, j.moved), most: Math.min(2 * stretch, j.moved) };
@@ -32,7 +32,7 @@ export function judged(j) {
 // taken is how many were sent, discarded or refused.
 export const taken = (j) => j.moved + Object.values(j.refused).reduce((n, k) => n + k, 0);
 
-// note remembers what a job has sent by now, in what was remembered of it before, and returns letters per second; null while it cannot
+// note remembers what a job has sent by now, in what was remembered of it before, and returns messages per second; null while it cannot
 // be told. Several looks at one answer count once.
 export function note(samples, j, now) {
   if (j.state !== 'running') samples.length = 0;

@@ -1,17 +1,18 @@
-// Which letters a job takes. A scope is {source: {queue} or {lost: true}, ids or filter, count}; count is undefined if nobody knows yet. A job has one source; letters of
-// several places become several jobs. A list of scopes may have out: {held, scheduled, elsewhere}, what is left out and why: how many
-// queues hold, how many are scheduled, and the scopes of queues that are no dead-letter queues. Pure.
+// Which messages a job takes. A scope is {source: {queue} or {lost: true}, ids or filter, count}; count is
+// undefined if nobody knows yet. A job has one source; messages of several places become several jobs. A list
+// of scopes may have out: {held, scheduled, elsewhere}, what is left out and why: how many queues hold, how
+// many are scheduled, and the scopes of queues that are no dead-letter queues. Pure.
 
 // A virtual host has so many jobs at once.
 const jobsMost = 16;
 
-export const lettersOf = (scopes) => scopes.reduce((n, s) => n + (s.count || 0), 0);
+export const countOf = (scopes) => scopes.reduce((n, s) => n + (s.count || 0), 0);
 
-// scopesOf sorts chosen letters by where they are. What is scheduled goes by itself, and what is held by its queue.
-export function scopesOf(letters) {
+// scopesOf sorts chosen messages by where they are. What is scheduled goes by itself, and what is held by its queue.
+export function scopesOf(messages) {
   const by = new Map();
   const out = { held: 0, scheduled: 0, elsewhere: [] };
-  for (const l of letters) {
+  for (const l of messages) {
     if (l.place === 'scheduled' || l.state === 'held') {
       out[l.place === 'scheduled' ? 'scheduled' : 'held']++;
       continue;
@@ -38,7 +39,7 @@ export function sorted({ filter, places, targets, lost, held }) {
   );
 }
 
-// atOnce is what may become jobs now: the scopes with most letters, with those elsewhere if also. Of the others rest tells how many
+// atOnce is what may become jobs now: the scopes with most messages, with those elsewhere if also. Of the others rest tells how many
 // places there are.
 export function atOnce(scopes, also) {
   const every = also ? [...scopes, ...scopes.out.elsewhere].sort((a, b) => b.count - a.count) : scopes;

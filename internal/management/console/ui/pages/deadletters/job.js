@@ -36,7 +36,7 @@ export const whyOf = (j) =>
       ? t('jobs.by_user', { user: j.why })
       : word('job_why', j.why);
 
-// backTo is the address of the letters that a job has sent and that died again.
+// backTo is the address of the messages that a job has sent and that died again.
 export const backTo = (j) =>
   href('/letters', { vhost: j.vhost, filter: `came-back:${j.id} redrives:>0`, view: 'list' });
 
@@ -55,7 +55,7 @@ export async function change(vhost, id, what) {
   return attempt(() => api.post(`${jobAt(vhost, id)}/${what}`));
 }
 
-// usePaces returns what tells of a job how many letters per second it sends lately.
+// usePaces returns what tells of a job how many messages per second it sends lately.
 export function usePaces() {
   const seen = useRef(new Map());
   return (j) => {
@@ -70,7 +70,7 @@ const found = pref('found', []);
 const foundMost = 64;
 const nameOf = (j) => `${j.vhost} ${j.id} ${j.begun}`;
 
-// noteFound keeps how many letters the dry run of a job found, foundFor is that number, undefined if it is not known.
+// noteFound keeps how many messages the dry run of a job found, foundFor is that number, undefined if it is not known.
 export function noteFound(j, trial) {
   const n = trial.partial ? trial.found : trial.matches;
   if (n !== null)

@@ -1,4 +1,4 @@
-// Jobs: what sends letters back or discards them, now and before.
+// Jobs: what sends messages back or discards them, now and before.
 import { html, useState } from '../../lib/html.js';
 import { t, num, rate, word } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';

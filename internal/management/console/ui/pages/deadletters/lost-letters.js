@@ -13,7 +13,7 @@ import { first, lacksTag, rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
 import { OneVHost, oneVHost } from '../../lib/vhosts.js';
 import { base, keyOf } from '../messages/address.js';
-import { LettersTable, useLetters } from '../messages/message-table.js';
+import { MessagesTable, useMessages } from '../messages/message-table.js';
 import { faultOf } from '../messages/badges.js';
 import { FilterBox } from '../messages/filter-box.js';
 import { beginRedrive } from './redrive.js';
@@ -29,15 +29,15 @@ export function render() {
     [v],
     { on: ['letters'] },
   );
-  const letters = useLetters(base(v, '', true), { filter, order: 'newest' }, { hold: selection[0].size > 0 });
-  const chosen = letters.items.filter((l) => selection[0].has(keyOf(l)));
+  const messages = useMessages(base(v, '', true), { filter, order: 'newest' }, { hold: selection[0].size > 0 });
+  const chosen = messages.items.filter((l) => selection[0].has(keyOf(l)));
   const scopes = () =>
     chosen.length
       ? scopesOf(chosen)
       : [{ source: { lost: true }, filter, count: filter ? undefined : shelf.data?.messages }];
   const done = () => {
     selection[1](new Set());
-    letters.refresh();
+    messages.refresh();
   };
   const redrive = () => beginRedrive(v, scopes()).then(done);
   const erase = async () => {
@@ -82,8 +82,8 @@ export function render() {
           }}><b>${num(n)}</b><span>${word('cause', cause)}</span></a>`,
       )}</div>`
     }
-    <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} error=${letters.error?.status === 400 ? faultOf(letters.error) : ''} />
-    <${LettersTable} id="lost" caption=${t('lost.title')} letters=${letters} selection=${selection}
+    <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} error=${messages.error?.status === 400 ? faultOf(messages.error) : ''} />
+    <${MessagesTable} id="lost" caption=${t('lost.title')} messages=${messages} selection=${selection}
       actions=${() => html`<${Action} className=${chosen.length ? 'primary' : ''} lacks=${lacks} onClick=${redrive}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : t('redrive.all')}</${Action}>
         ${chosen.length > 0 && html`<${Action} className="danger" lacks=${lacksErase} onClick=${erase}>${t('lost.erase')}</${Action}>`}`}
       empty=${html`<${Empty} title=${filter ? t('letters.none_found') : t('lost.empty')} text=${filter ? t('letters.none_found_text') : t('lost.empty_text')} cli=${filter ? null : lostLettersCommand} docs="dead-letters.md" />`} />`;

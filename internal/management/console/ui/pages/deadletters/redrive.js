@@ -1,4 +1,4 @@
-// The dialogs that begin jobs: send letters back, or discard them. First what would be done, then it is done.
+// The dialogs that begin jobs: send messages back, or discard them. First what would be done, then it is done.
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { percent, t } from '../../lib/i18n.js';
 import { address, api, path } from '../../lib/api.js';
@@ -13,12 +13,12 @@ import { NameField } from '../messages/name-field.js';
 import { split } from '../messages/filter.js';
 import { intoSame, meant } from './job-preview.js';
 import { cautious, fast, paceOf, usualStop } from './job-pace.js';
-import { atOnce, lettersOf, sorted } from './job-scopes.js';
+import { atOnce, countOf, sorted } from './job-scopes.js';
 import { Trials, placeOf } from './dry-run.js';
 
 const placesMost = 500; // that are asked for
 
-// scopesByFilter asks where the letters are that a filter finds. Those in queues that are no
+// scopesByFilter asks where the messages are that a filter finds. Those in queues that are no
 // dead-letter queues, or no longer, are left out for now, unless the filter names queues.
 export async function scopesByFilter(vhost, filter) {
   const groups = (by, term) =>
@@ -26,7 +26,7 @@ export async function scopesByFilter(vhost, filter) {
   const some = (by, term) => groups(by, term).catch(() => ({ groups: [], total: 0 })); // who may not see them has none
   const named = split(filter).some((x) => (x.field === 'queue' || x.field === 'dlq') && !x.not);
   const [targets, places, lost, held] = await Promise.all([
-    named ? null : placesOfLetters(vhost),
+    named ? null : placesOfMessages(vhost),
     groups('queue', '-state:scheduled -state:held'),
     some('cause', 'state:lost'),
     some('queue', 'state:held'),
@@ -36,8 +36,8 @@ export async function scopesByFilter(vhost, filter) {
 
 const all = (groups) => groups.total + (groups.without || 0);
 
-// placesOfLetters are the dead-letter queues, and those where consumers publish what they cannot handle.
-async function placesOfLetters(vhost) {
+// placesOfMessages are the dead-letter queues, and those where consumers publish what they cannot handle.
+async function placesOfMessages(vhost) {
   const [summary, anew] = await Promise.all([
     api.get(`x/letters/${path`${vhost}`}/summary`),
     api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'queue', filter: 'reason:republished', limit: placesMost }),
@@ -79,7 +79,7 @@ function Begin({ close, vhost, scopes: offered, action }) {
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
   const [typed, setTyped] = useState('');
-  const [allTheSame, setAllTheSame] = useState(false); // though letters would come to where they are
+  const [allTheSame, setAllTheSame] = useState(false); // though messages would come to where they are
   const results = useRef();
   const progress = useRef();
   useEffect(() => {
@@ -93,7 +93,7 @@ function Begin({ close, vhost, scopes: offered, action }) {
     setTrials(null);
   };
   const nameless = target.queue === ''; // another queue, and nobody has said which
-  // forced: letters of this scope go to where they are, which somebody has confirmed.
+  // forced: messages of this scope go to where they are, which somebody has confirmed.
   const forced = (i) => allTheSame && trials !== null && intoSame(trials[i]) > 0;
   const ask = async (dry) => {
     if (busy || scopes.length === 0 || nameless) return;
@@ -174,7 +174,7 @@ function Begin({ close, vhost, scopes: offered, action }) {
 // LeftOut says what is not taken, and why; what is merely elsewhere may be taken, too.
 function LeftOut({ out, also, busy, change }) {
   if (!out) return null;
-  const elsewhere = lettersOf(out.elsewhere);
+  const elsewhere = countOf(out.elsewhere);
   const which = [
     [out.held, 'redrive.out_held'],
     [out.scheduled, 'redrive.out_scheduled'],

@@ -6,11 +6,11 @@ import { to } from '../../lib/router.js';
 import { t } from '../../lib/i18n.js';
 import { accountOf } from './exception.js';
 
-// base is the path of the API below which a letter's place has its messages.
+// base is the path of the API below which a message's place has its messages.
 export const base = (vhost, queue, lost) =>
   lost ? `x/lost-letters/${path`${vhost}`}/messages` : `x/queues/${path`${vhost}/${queue}`}/messages`;
 
-// at is the path of one letter.
+// at is the path of one message.
 export const at = (l) => `${base(l.vhost, l.queue, l.place === 'lost')}/${encodeURIComponent(l.id)}`;
 
 // page is the address of the page that shows it.
@@ -21,10 +21,10 @@ export const page = (l) =>
       ? to`/letters/${l.vhost}/lost/${l.id}`
       : to`/letters/${l.vhost}/queue/${l.queue}/${l.id}`;
 
-// keyOf names a letter among all of a virtual host.
+// keyOf names a message among all of a virtual host.
 export const keyOf = (l) => `${l.place === 'lost' ? 'lost' : l.place + ' ' + l.queue} ${l.id}`;
 
-// placeOf says where a letter is.
+// placeOf says where a message is.
 export const placeOf = (l) => (l.place === 'lost' ? t('letters.shelf') : l.queue);
 
 // reasonOf is why it died last; what a consumer published anew says so itself.
@@ -34,7 +34,7 @@ export const sourceOf = (l) => l.first_death?.queue || l.deaths?.at(-1)?.queue |
 // exceptionOf is what the usual headers tell of the exception, in one line; '' for those whose headers are not here.
 export const exceptionOf = (l) => accountOf(l.properties?.headers).text.split('\n')[0];
 
-export const fetchLetter = (l, query, abort) => api.get(at(l), query, { signal: abort });
+export const fetchMessage = (l, query, abort) => api.get(at(l), query, { signal: abort });
 
 // withHeaders reads as read(query) does, with properties and headers; without them for those who may not see them.
 const unread = signal(undefined); // who it was that may not

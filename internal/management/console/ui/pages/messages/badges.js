@@ -1,4 +1,4 @@
-// Small marks: why a letter died, in what state it is.
+// Small marks: why a message died, in what state it is.
 import { html } from '../../lib/html.js';
 import { t, word } from '../../lib/i18n.js';
 import { reasonOf } from '../../lib/layers.js';

@@ -1,4 +1,4 @@
-// What the headers of a letter tell of the exception that it died of: its type, its message, its stack trace. Pure. The broker groups
+// What the headers of a message tell of the exception that it died of: its type, its message, its stack trace. Pure. The broker groups
 // by the same names.
 
 const names = {

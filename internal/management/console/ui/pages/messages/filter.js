@@ -37,7 +37,7 @@ export const without = (text, index) =>
     .map((x) => x.text)
     .join(' ');
 
-// quote writes a value so that it is meant to the letter.
+// quote writes a value so that it is meant exactly.
 export function quote(value) {
   if (value !== '' && /^[\p{L}\p{N}_.@/+-]+$/u.test(value) && value[0] !== '-') return value;
   return '"' + value.replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n').replace(/\r/g, '\\r').replace(/\t/g, '\\t') + '"';

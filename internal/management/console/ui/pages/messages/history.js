@@ -13,32 +13,32 @@ import { Reason, State } from './badges.js';
 import { stops } from './timeline.js';
 import { WayGraph } from './way-graph.js';
 
-export function History({ letter: l }) {
+export function History({ message: l }) {
   const svg = useRef();
   const died = l.deaths.length > 0 || !!l.republished;
   return html`<section class="card" aria-labelledby="way"><header><h2 id="way">${t('viewer.way')}</h2><span class="grow"></span>
       ${died && html`<button type="button" onClick=${() => svg.current && save(`${l.message_id || l.id}.svg`, pictureOf(svg.current), 'image/svg+xml')}><${Icon} name="download" /> ${t('viewer.save_picture')}</button>`}</header>
     ${!died && !accountOf(l.properties?.headers).text && html`<p class="faint">${t('viewer.never_died')}</p>`}
-    <ol class="timeline">${stops(l).map((s, i) => html`<${Stop} key=${i} stop=${s} letter=${l} />`)}</ol>
-    ${died && html`<${WayGraph} letter=${l} at=${svg} />`}</section>`;
+    <ol class="timeline">${stops(l).map((s, i) => html`<${Stop} key=${i} stop=${s} message=${l} />`)}</ol>
+    ${died && html`<${WayGraph} message=${l} at=${svg} />`}</section>`;
 }
 
 // iconOf is the sign of a stop.
-const iconOf = (s, letter) =>
+const iconOf = (s, message) =>
   ({
     publish: 'publish',
     republish: 'republished',
     death: s.reason,
     redrive: 'redrive',
-    now: letter.place === 'lost' ? 'discard' : 'letters',
+    now: message.place === 'lost' ? 'discard' : 'letters',
   })[s.kind];
 
-function Stop({ stop: s, letter }) {
+function Stop({ stop: s, message }) {
   const What = { publish: Published, republish: Republished, death: Death, redrive: Redriven, now: Now }[s.kind];
   return html`<li class=${`stop ${s.kind} ${s.reason ? `died-${s.reason}` : ''}`}>
     ${s.elapsed > 0 && html`<span class="elapsed">${t('viewer.after', { time: span(s.elapsed) })}</span>`}
-    <span class="dot"><${Icon} name=${iconOf(s, letter)} /></span>
-    <div class="what"><${What} stop=${s} letter=${letter} /></div></li>`;
+    <span class="dot"><${Icon} name=${iconOf(s, message)} /></span>
+    <div class="what"><${What} stop=${s} message=${message} /></div></li>`;
 }
 
 function Published({ stop: s }) {
@@ -47,11 +47,11 @@ function Published({ stop: s }) {
     ${s.queue && html`<span>${t('viewer.failed_in')} <b class="break">${s.queue}</b></span>`}`;
 }
 
-function Republished({ stop: s, letter }) {
-  return html`<span><${Reason} reason="republished" /></span><small class="faint">${t(isUntold(letter) ? 'viewer.by_client' : 'viewer.by_consumer')} ${s.time && html`· <${When} at=${s.time} />`}</small>`;
+function Republished({ stop: s, message }) {
+  return html`<span><${Reason} reason="republished" /></span><small class="faint">${t(isUntold(message) ? 'viewer.by_client' : 'viewer.by_consumer')} ${s.time && html`· <${When} at=${s.time} />`}</small>`;
 }
 
-function Death({ stop: s, letter: l }) {
+function Death({ stop: s, message: l }) {
   return html`<span class="stop-line"><${Reason} reason=${s.reason} count=${s.count} /> ${t('viewer.in')}</span>
     <a class="where break" href=${href(to`/queues/${l.vhost}/${s.queue}`)}>${s.queue}</a>
     ${(s.first || s.last) && html`<span class="stop-line">${s.first && html`<span class="tag outline">${t('viewer.first_death')}</span>`} ${s.last && html`<span class="tag outline">${t('viewer.last_death')}</span>`}</span>`}
@@ -60,7 +60,7 @@ function Death({ stop: s, letter: l }) {
     ${s.expiration !== null && html`<small class="faint">${t('viewer.had_ttl', { time: span(Number(s.expiration)) })}</small>`}`;
 }
 
-function Now({ stop: s, letter: l }) {
+function Now({ stop: s, message: l }) {
   return html`<span class="stop-line"><b>${t('viewer.now')}</b> ${s.place !== 'lost' && html`<${State} state=${s.state} />`}</span>
     ${s.place === 'lost' ? html`<span>${t('viewer.on_shelf', { cause: word('cause', l.cause || '') })}${l.target && html` <b>${l.target}</b>`}</span>` : html`<a class="where break" href=${href(to`/queues/${l.vhost}/${s.queue}`)}>${s.queue}</a>`}
     ${s.time && html`<small class="faint"><${Ago} at=${s.time} /></small>`}
@@ -68,8 +68,8 @@ function Now({ stop: s, letter: l }) {
     ${l.returns > 0 && html`<small class="faint">${t('viewer.returned', { n: l.returns })}</small>`}`;
 }
 
-// Redriven says how often the letter was sent back, by which job last and when, and whether it died again.
-function Redriven({ letter: l, stop: s }) {
+// Redriven says how often the message was sent back, by which job last and when, and whether it died again.
+function Redriven({ message: l, stop: s }) {
   const got = useData(
     (abort) => api.get(`x/redrives/${encodeURIComponent(l.vhost)}/${s.job}`, {}, { signal: abort }).catch(() => null),
     [l.vhost, s.job],

@@ -1,4 +1,4 @@
-// A list of letters in portions: of one queue, of the lost letters, or of everything that died in a virtual host.
+// A list of messages in portions: of one queue, of the lost letters, or of everything that died in a virtual host.
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { t, num, size, dateTime } from '../../lib/i18n.js';
 import { go } from '../../lib/router.js';
@@ -14,9 +14,9 @@ import { Reason, State } from './badges.js';
 
 const portion = 100;
 
-// useLetters reads a list: path of the API, query (filter, order). It is read again when something died, but not while it is held: then
+// useMessages reads a list: path of the API, query (filter, order). It is read again when something died, but not while it is held: then
 // somebody selects or reads on.
-export function useLetters(list, query, { hold = false } = {}) {
+export function useMessages(list, query, { hold = false } = {}) {
   const key = JSON.stringify([list, query]);
   const [read, setRead] = useState(null); // {key, items, next, partial}: what was read on, from the first portion
   const [busy, setBusy] = useState(false);
@@ -66,16 +66,16 @@ export function useLetters(list, query, { hold = false } = {}) {
 }
 
 // exceptionColumn is there where any row has one.
-export const exceptionColumn = (letters) => ({
+export const exceptionColumn = (messages) => ({
   key: 'exception',
   title: t('letters.exception'),
   sort: false,
-  off: !letters.some((l) => exceptionOf(l)),
+  off: !messages.some((l) => exceptionOf(l)),
   value: exceptionOf,
   render: (l) => html`<span class="mono exception-line" title=${exceptionOf(l)}>${exceptionOf(l)}</span>`,
 });
 
-const columns = (letters) => [
+const columns = (messages) => [
   {
     key: 'reason',
     title: t('letters.reason'),
@@ -114,7 +114,7 @@ const columns = (letters) => [
     render: (l) => html`<span class="mono break">${l.routing_keys.join(', ')}</span>`,
   },
   { key: 'exchange', title: t('letters.exchange'), sort: false, off: true, value: (l) => l.exchange },
-  exceptionColumn(letters),
+  exceptionColumn(messages),
   {
     key: 'message_id',
     title: t('letters.message_id'),
@@ -143,24 +143,24 @@ const columns = (letters) => [
   },
 ];
 
-// LettersTable shows what useLetters read.
-export function LettersTable({ id = 'letters', letters, selection, actions, empty, caption }) {
+// MessagesTable shows what useMessages read.
+export function MessagesTable({ id = 'letters', messages, selection, actions, empty, caption }) {
   const source = {
-    rows: letters.items,
-    total: letters.items.length,
-    filtered: letters.items.length,
+    rows: messages.items,
+    total: messages.items.length,
+    filtered: messages.items.length,
     page: 1,
     pages: 1,
     text: '',
-    known: letters.known,
-    error: letters.error,
-    refresh: letters.refresh,
+    known: messages.known,
+    error: messages.error,
+    refresh: messages.refresh,
   };
-  useShortcuts({ n: letters.fresh > 0 && ['keys.load_new', letters.refresh] }, [letters.fresh]);
-  return html`<${IndexState} of=${letters} />
-    ${letters.fresh > 0 && html`<p class="banner" role="status">${t('letters.fresh', { n: letters.fresh })} <button type="button" onClick=${letters.refresh}>${t('keys.load_new')}</button></p>`}
-    <${Table} id=${id} caption=${caption || t('letters.list')} source=${source} columns=${columns(letters.items)} keyOf=${keyOf} selection=${selection} onOpen=${(l) => go(page(l))} filter=${false}
-      actions=${actions} empty=${empty} more=${{ next: letters.next, busy: letters.busy, load: letters.load, partial: letters.partial }} />`;
+  useShortcuts({ n: messages.fresh > 0 && ['keys.load_new', messages.refresh] }, [messages.fresh]);
+  return html`<${IndexState} of=${messages} />
+    ${messages.fresh > 0 && html`<p class="banner" role="status">${t('letters.fresh', { n: messages.fresh })} <button type="button" onClick=${messages.refresh}>${t('keys.load_new')}</button></p>`}
+    <${Table} id=${id} caption=${caption || t('letters.list')} source=${source} columns=${columns(messages.items)} keyOf=${keyOf} selection=${selection} onOpen=${(l) => go(page(l))} filter=${false}
+      actions=${actions} empty=${empty} more=${{ next: messages.next, busy: messages.busy, load: messages.load, partial: messages.partial }} />`;
 }
 
 // useCompleted asks again twice after a list was read or something died: the index is a moment behind what happens.

@@ -27,7 +27,7 @@ export function isJSON(text) {
   }
 }
 
-// hex writes bytes as an editor of bytes shows them: offset, sixteen bytes, what of them is a letter.
+// hex writes bytes as an editor of bytes shows them: offset, sixteen bytes, what of them is a character.
 export function hex(bytes, most = 65536) {
   const lines = [];
   for (let at = 0; at < Math.min(bytes.length, most); at += 16) {
@@ -41,8 +41,10 @@ export function hex(bytes, most = 65536) {
 }
 
 // kinds are the ways in which a payload can be shown, the best first.
-export function kindsOf(letter) {
-  if (letter.payload === undefined || letter.payload === null) return [];
-  if (letter.payload_encoding === 'base64') return ['hex', 'base64'];
-  return jsonOf(letter.payload) !== undefined && !letter.truncated ? ['tree', 'pretty', 'raw', 'hex'] : ['raw', 'hex'];
+export function kindsOf(message) {
+  if (message.payload === undefined || message.payload === null) return [];
+  if (message.payload_encoding === 'base64') return ['hex', 'base64'];
+  return jsonOf(message.payload) !== undefined && !message.truncated
+    ? ['tree', 'pretty', 'raw', 'hex']
+    : ['raw', 'hex'];
 }

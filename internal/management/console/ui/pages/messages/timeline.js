@@ -6,18 +6,18 @@
 // death first and keeps of each queue and reason the time of the first. What a consumer published anew instead has no deaths but
 // {kind: republish, time}, after the redrives before it; where its headers do not name its first publish the exchange of that is null,
 // and queue is where it failed.
-export function stops(letter) {
-  const deaths = [...(letter.deaths || [])].reverse();
+export function stops(message) {
+  const deaths = [...(message.deaths || [])].reverse();
   /** @type {any[]} */
   const out = [];
   const origin = deaths[0];
-  const anew = letter.republished;
+  const anew = message.republished;
   if (anew) out.push({ kind: 'publish', ...firstOf(anew), queue: anew.queue });
   else
     out.push({
       kind: 'publish',
-      exchange: origin ? origin.exchange : letter.exchange,
-      keys: origin ? origin['routing-keys'] || [] : letter.routing_keys || [],
+      exchange: origin ? origin.exchange : message.exchange,
+      keys: origin ? origin['routing-keys'] || [] : message.routing_keys || [],
       queue: '',
     });
   /** @type {number | null} */
@@ -34,33 +34,33 @@ export function stops(letter) {
       keys: d['routing-keys'] || [],
       expiration: d['original-expiration'] ?? null,
       elapsed: time !== null && before !== null ? time - before : null,
-      first: is(letter.first_death, d) || (!letter.first_death && i === 0),
-      last: is(letter.last_death, d) || (!letter.last_death && i === deaths.length - 1),
+      first: is(message.first_death, d) || (!message.first_death && i === 0),
+      last: is(message.last_death, d) || (!message.last_death && i === deaths.length - 1),
     });
     before = time ?? before;
   });
-  const at = letter.at ? Date.parse(letter.at) : null;
-  if (letter.redrives > 0)
-    out.push({ kind: 'redrive', times: letter.redrives, job: letter.redrive ?? null, back: !!letter.came_back });
-  if (anew) out.push({ kind: 'republish', time: letter.place === 'lost' ? null : at });
-  const since = anew && letter.place !== 'lost' ? null : at;
+  const at = message.at ? Date.parse(message.at) : null;
+  if (message.redrives > 0)
+    out.push({ kind: 'redrive', times: message.redrives, job: message.redrive ?? null, back: !!message.came_back });
+  if (anew) out.push({ kind: 'republish', time: message.place === 'lost' ? null : at });
+  const since = anew && message.place !== 'lost' ? null : at;
   out.push({
     kind: 'now',
-    place: letter.place,
-    queue: letter.queue,
-    state: letter.state,
-    exchange: letter.exchange,
-    keys: letter.routing_keys || [],
+    place: message.place,
+    queue: message.queue,
+    state: message.state,
+    exchange: message.exchange,
+    keys: message.routing_keys || [],
     time: since,
     elapsed: since !== null && before !== null ? since - before : null,
   });
   return out;
 }
 
-// wayOf is the way of a letter as a graph: nodes {id, kind: start, exchange, queue or lost, name, type, now}, edges {from, to, kind:
+// wayOf is the way of a message as a graph: nodes {id, kind: start, exchange, queue or lost, name, type, now}, edges {from, to, kind:
 // publish, dead_letter or redrive, key, reason, of (the reason for the whole hop), count}. The default exchange is no node: a message goes straight to its queue. What it
 // did again is there once.
-export function wayOf(letter) {
+export function wayOf(message) {
   /** @type {Map<string, any>} */
   const nodes = new Map();
   const edges = new Map();
@@ -85,7 +85,7 @@ export function wayOf(letter) {
     } else edge(last, place, leaves);
     last = place;
   };
-  const all = stops(letter);
+  const all = stops(message);
   for (const s of all) {
     if (s.kind === 'publish' && s.queue) go(s.exchange || '', s.keys, node('queue', s.queue));
     if (s.kind === 'death') {
@@ -97,32 +97,32 @@ export function wayOf(letter) {
   }
   nodes.get(last).now = true;
   const first = all.find((s) => s.queue);
-  if (letter.redrives > 0 && first && letter.place === 'queue')
-    edge(last, node('queue', first.queue), { kind: 'redrive', count: letter.redrives });
+  if (message.redrives > 0 && first && message.place === 'queue')
+    edge(last, node('queue', first.queue), { kind: 'redrive', count: message.redrives });
   return { nodes: [...nodes.values()], edges: [...edges.values()] };
 }
 
 const is = (named, d) => !!named && named.queue === d.queue && named.reason === d.reason;
 
-// firstOf is the first publish as the headers of a letter name it that a consumer published anew. An exchange without a name is the
+// firstOf is the first publish as the headers of a message name it that a consumer published anew. An exchange without a name is the
 // default one, unless nothing is named.
 const firstOf = (anew) =>
   anew.exchange || anew.routing_key
     ? { exchange: anew.exchange, keys: anew.routing_key ? [anew.routing_key] : [] }
     : { exchange: null, keys: [] };
 
-// originOf is where a letter goes if it is sent back: {exchange, keys} of its first publish, or the queue where it failed if nothing else
+// originOf is where a message goes if it is sent back: {exchange, keys} of its first publish, or the queue where it failed if nothing else
 // is known of it.
-export function originOf(letter) {
-  const anew = letter.republished;
+export function originOf(message) {
+  const anew = message.republished;
   if (anew?.exchange || anew?.routing_key) return firstOf(anew);
   if (anew?.queue) return { exchange: '', keys: [anew.queue] };
-  const first = (letter.deaths || []).at(-1);
+  const first = (message.deaths || []).at(-1);
   return {
-    exchange: letter.first_death?.exchange ?? first?.exchange ?? letter.exchange,
-    keys: first?.['routing-keys'] || letter.routing_keys || [],
+    exchange: message.first_death?.exchange ?? first?.exchange ?? message.exchange,
+    keys: first?.['routing-keys'] || message.routing_keys || [],
   };
 }
 
-// total is how often the letter died in all.
-export const total = (letter) => (letter.deaths || []).reduce((n, d) => n + (d.count || 1), 0);
+// total is how often the message died in all.
+export const total = (message) => (message.deaths || []).reduce((n, d) => n + (d.count || 1), 0);

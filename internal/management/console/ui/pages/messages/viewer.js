@@ -9,7 +9,7 @@ import { Code, CopyButton } from '../../lib/code.js';
 import { When } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
 import { useShortcuts } from '../../lib/keys.js';
-import { at, fetchLetter, placeOf, reasonOf, sourceOf } from './address.js';
+import { at, fetchMessage, placeOf, reasonOf, sourceOf } from './address.js';
 import { bytesOf, hex, jsonOf, kindsOf } from './payload.js';
 import { accountOf, isUntold } from './exception.js';
 import { quote, split } from './filter.js';
@@ -25,25 +25,25 @@ export const usualBytes = 65536;
 // titleOf is what the page of a message is called.
 export const titleOf = ({ place }, id) => t(place === 'lost' ? 'viewer.title_lost' : 'viewer.title', { id });
 
-// Viewer shows the letter that id names: {vhost, place, queue, id}. children(letter, refresh) are what can be done with it.
+// Viewer shows the message that id names: {vhost, place, queue, id}. children(message, refresh) are what can be done with it.
 export function Viewer({ id, children }) {
   const [whole, setWhole] = useState(false);
   const got = useData(
-    (abort) => fetchLetter(id, { payload: 'true', truncate: whole ? '' : usualBytes }, abort),
+    (abort) => fetchMessage(id, { payload: 'true', truncate: whole ? '' : usualBytes }, abort),
     [at(id), whole],
     { every: 0 },
   );
   return html`${got.data === undefined && html`<h1>${titleOf(id, id.id)}</h1>`}<${Shown} of=${got}>${(l) => html`
     ${children?.(l, got.refresh)}
     <div class="viewer">
-      <${History} letter=${l} />
-      <div class="viewer-body"><${Why} letter=${l} /><${Body} letter=${l} whole=${() => setWhole(true)} /><${Next} letter=${l} /></div>
-      <div class="viewer-side"><${Facts} letter=${l} /><${Properties} letter=${l} /><${Headers} letter=${l} /><${Related} letter=${l} /></div>
+      <${History} message=${l} />
+      <div class="viewer-body"><${Why} message=${l} /><${Body} message=${l} whole=${() => setWhole(true)} /><${Next} message=${l} /></div>
+      <div class="viewer-side"><${Facts} message=${l} /><${Properties} message=${l} /><${Headers} message=${l} /><${Related} message=${l} /></div>
     </div>`}</${Shown}>`;
 }
 
 // Body shows a payload; whole asks for all of it, and download is false where there is no address of it alone.
-export function Body({ letter: l, whole, download = true }) {
+export function Body({ message: l, whole, download = true }) {
   const kinds = kindsOf(l);
   const [chosen, choose] = useState('');
   const kind = kinds.includes(chosen) ? chosen : kinds[0];
@@ -62,11 +62,11 @@ export function Body({ letter: l, whole, download = true }) {
     ${kinds.length === 0 && html`<p class="banner">${t('viewer.no_payload_right')}</p>`}
     ${l.truncated && html`<p class="banner warn" role="status">${t('viewer.truncated', { shown: size(bytesOf(l.payload, l.payload_encoding).length), whole: size(l.size) })} <button type="button" onClick=${whole}>${t('viewer.load_whole')}</button></p>`}
     ${l.payload === '' && html`<p class="faint">${t('viewer.empty_body')}</p>`}
-    ${kind && l.payload !== '' && html`<${Payload} letter=${l} kind=${kind} find=${find} />`}
+    ${kind && l.payload !== '' && html`<${Payload} message=${l} kind=${kind} find=${find} />`}
   </section>`;
 }
 
-function Payload({ letter: l, kind, find }) {
+function Payload({ message: l, kind, find }) {
   if (kind === 'tree') return html`<${JSONTree} value=${jsonOf(l.payload)} onPath=${find} />`;
   const text =
     kind === 'pretty'
@@ -77,8 +77,8 @@ function Payload({ letter: l, kind, find }) {
   return html`<${Code} text=${text} label=${`${t('viewer.body')}: ${t(`viewer.as_${kind}`)}`} />`;
 }
 
-// Why says which setting led the letter here, as the queue of its last death has it now, and where it would go now.
-function Why({ letter: l }) {
+// Why says which setting led the message here, as the queue of its last death has it now, and where it would go now.
+function Why({ message: l }) {
   const last = l.last_death || l.deaths[0];
   const queue = last?.queue;
   const got = useData(
@@ -89,14 +89,14 @@ function Why({ letter: l }) {
     [l.vhost, queue],
     { every: 0, enabled: !!queue },
   );
-  if (!queue) return l.republished || accountOf(l.properties?.headers).text ? html`<${Told} letter=${l} />` : null;
+  if (!queue) return l.republished || accountOf(l.properties?.headers).text ? html`<${Told} message=${l} />` : null;
   const names =
     { expired: /ttl|expir/, maxlen: /max-length|overflow/, delivery_limit: /delivery-limit/, rejected: /dead-letter/ }[
       reasonOf(l)
     ] || /dead-letter/;
   const settings = (got.data?.settings || []).filter((s) => /dead-letter/.test(s.name) || names.test(s.name));
   return html`<section class="card" aria-labelledby="why"><h2 id="why">${t('viewer.why')}</h2>
-    <${Exception} letter=${l} />
+    <${Exception} message=${l} />
     <p>${t('viewer.why_text', { queue, why: word('reason_text', reasonOf(l)) })}</p>
     ${got.data?.refused ? html`<p class="faint">${t('viewer.queue_gone', { queue })}</p>` : html`<dl class="pairs">${settings.map((s) => html`<dt class="mono">${s.name}</dt><dd><b>${writtenOf(s.name, s.value)}</b> <span class="faint">${[word('source', s.source), s.from].filter(Boolean).join(' · ')}</span></dd>`)}</dl>`}
     <p class="buttons"><a class="button" href=${href(to`/queues/${l.vhost}/${queue}`)}>${t('viewer.to_queue', { queue })}</a></p></section>`;
@@ -104,17 +104,17 @@ function Why({ letter: l }) {
 
 // Told is what the headers say of a message of whose death the broker knows nothing: why a consumer published it anew, and where it was.
 // Of one that was sent back or discarded since then the headers are all there is.
-function Told({ letter: l }) {
+function Told({ message: l }) {
   const { exchange, routing_key: key, queue } = l.republished || {};
   return html`<section class="card" aria-labelledby="why"><h2 id="why">${l.republished ? t('viewer.why') : t('letters.exception')}</h2>
-    <${Exception} letter=${l} />
+    <${Exception} message=${l} />
     ${l.republished && html`<p>${t(isUntold(l) ? 'viewer.marked' : 'viewer.republished')}</p>`}
     <dl class="pairs">${queue && html`<dt>${t('viewer.failed_in')}</dt><dd><a class="break" href=${href(to`/queues/${l.vhost}/${queue}`)}>${queue}</a></dd>`}
       ${(exchange || key) && html`<dt>${t('viewer.published')}</dt><dd><${Route} exchange=${exchange} keys=${key ? [key] : []} /></dd>`}</dl></section>`;
 }
 
-// Exception is what its headers, or else the broker, tell of the exception, and the way to the letters that died of the same.
-function Exception({ letter: l }) {
+// Exception is what its headers, or else the broker, tell of the exception, and the way to the messages that died of the same.
+function Exception({ message: l }) {
   const one = `${l.place === 'lost' ? 'state:lost' : `queue:${quote(l.queue)}`} id:${l.id}`;
   const got = useData(
     (abort) =>
@@ -138,8 +138,8 @@ function Exception({ letter: l }) {
     ${same && html`<p class="buttons"><a class="button" href=${href('/letters', { vhost: l.vhost, filter: same.text, view: 'list' })}><${Icon} name="filter" /> ${t('viewer.same_exception')}</a></p>`}`;
 }
 
-// Next says where the letter would go if it were sent back now.
-function Next({ letter: l }) {
+// Next says where the message would go if it were sent back now.
+function Next({ message: l }) {
   const source = l.place === 'lost' ? { lost: true } : { queue: l.queue };
   const got = useData(
     (abort) =>
@@ -166,7 +166,7 @@ function Next({ letter: l }) {
     }</section>`;
 }
 
-function Facts({ letter: l }) {
+function Facts({ message: l }) {
   return html`<section class="card" aria-labelledby="facts"><h2 id="facts">${t('viewer.facts')}</h2><dl class="pairs">
     <dt>${t('letters.place')}</dt><dd>${placeOf(l)} <${State} state=${l.state} /></dd>
     <dt>${t('letters.id')}</dt><dd class="mono">${l.id}</dd>
@@ -187,7 +187,7 @@ function meaning(name, value) {
   return null;
 }
 
-export function Properties({ letter: l }) {
+export function Properties({ message: l }) {
   const of = Object.entries(l.properties || {}).filter(([k]) => k !== 'headers');
   return html`<section class="card" aria-labelledby="properties"><h2 id="properties">${t('viewer.properties')}</h2>
     ${of.length === 0 ? html`<p class="faint">${t('viewer.none')}</p>` : html`<dl class="pairs">${of.map(([k, v]) => html`<dt class="mono">${k}</dt><dd>${meaning(k, v) ? html`${meaning(k, v)} <small class="faint mono">${String(v)}</small>` : html`<span class="mono">${typeof v === 'object' ? JSON.stringify(v) : String(v)}</span>`}</dd>`)}</dl>`}</section>`;
@@ -213,7 +213,7 @@ const typeOf = (v) =>
 // wide is what a value takes for itself below its name.
 const wide = (k, v) => ((v !== null && typeof v === 'object') || k.length + String(v).length > 50 ? 'whole' : '');
 
-export function Headers({ letter: l }) {
+export function Headers({ message: l }) {
   const of = Object.entries(l.properties?.headers || {});
   return html`<section class="card" aria-labelledby="headers"><h2 id="headers">${t('viewer.headers')}</h2>
     ${
@@ -229,7 +229,7 @@ export function Headers({ letter: l }) {
     }</section>`;
 }
 
-function Related({ letter: l }) {
+function Related({ message: l }) {
   const p = l.properties || {};
   const links = [
     p.correlation_id && [t('viewer.same_correlation'), `correlation-id:${quote(p.correlation_id)}`],
@@ -240,7 +240,7 @@ function Related({ letter: l }) {
   return html`<section class="card" aria-labelledby="related"><h2 id="related">${t('viewer.related')}</h2><ul>${links.map(([text, filter]) => html`<li><a href=${href('/letters', { vhost: l.vhost, filter })}>${text}</a></li>`)}</ul></section>`;
 }
 
-// useNeighbours binds [ and ] to the letters before and after one in its place.
+// useNeighbours binds [ and ] to the messages before and after one in its place.
 export function useNeighbours(id, show) {
   const list = at(id).replace(/\/[^/]*$/, '');
   const step = async (order) => {

@@ -36,7 +36,7 @@ const shownReasons = ['rejected', 'expired', 'maxlen', 'delivery_limit', 'republ
 const edgeText = (e) => (e.reason ? word('reason', e.reason) : e.kind === 'redrive' ? t('redrive.one') : e.key || '');
 
 // WayGraph draws it; at is where SVG's element is kept, for a picture of it.
-export function WayGraph({ letter: l, at }) {
+export function WayGraph({ message: l, at }) {
   const way = wayOf(l);
   const nodes = way.nodes.map((n) => ({
     ...n,

@@ -35,12 +35,12 @@ export function render({ params }) {
     }</div>
     <${Shown} of=${got}>${() => html`<div class="viewer">
       <${Way} message=${m} />
-      <div class="viewer-body"><${Body} letter=${bodyOf(m)} download=${false} whole=${() => setWhole(true)} /></div>
-      <div class="viewer-side"><${Facts} message=${m} /><${Properties} letter=${m} /><${Headers} letter=${m} /></div>
+      <div class="viewer-body"><${Body} message=${bodyOf(m)} download=${false} whole=${() => setWhole(true)} /></div>
+      <div class="viewer-side"><${Facts} message=${m} /><${Properties} message=${m} /><${Headers} message=${m} /></div>
     </div>`}</${Shown}>`;
 }
 
-// bodyOf is a message as the viewer of letters shows its body.
+// bodyOf is a message as the viewer of messages shows its body.
 const bodyOf = (m) => ({
   ...m,
   size: m.payload_bytes,

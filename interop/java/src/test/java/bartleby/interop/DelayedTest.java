@@ -29,9 +29,9 @@ class DelayedTest {
         return session;
     }
 
-    private static void assertCame(Letter letter, String body, long delayMillis, Published published) {
-        letter.came(DelayedExample.EXCHANGE, DelayedExample.ROUTING_KEY, body).arrivedAfter(delayMillis, published);
-        assertEquals(Map.of("x-delay", -delayMillis), letter.headers(), "the negated delay, a Long");
+    private static void assertCame(Arrival arrival, String body, long delayMillis, Published published) {
+        arrival.came(DelayedExample.EXCHANGE, DelayedExample.ROUTING_KEY, body).arrivedAfter(delayMillis, published);
+        assertEquals(Map.of("x-delay", -delayMillis), arrival.headers(), "the negated delay, a Long");
     }
 
     /** Broken if a message came early or late, waited for one with a longer delay, or came back though mandatory. */
@@ -112,7 +112,7 @@ class DelayedTest {
                     new BasicProperties.Builder().headers(Map.of("x-opt-delivery-time", millis)).build(), "later");
             session.publish("", DelayedExample.QUEUE, "now");
             arrived.take().came("", DelayedExample.QUEUE, "now");
-            Letter later = arrived.take().came("", DelayedExample.QUEUE, "later");
+            Arrival later = arrived.take().came("", DelayedExample.QUEUE, "later");
             double waited = (later.nanoTime() - nanos) / 1e6;
             // The instant was cut to a millisecond, and by another clock.
             assertTrue(waited >= 998 && waited <= 1000 + Session.LATE_MILLIS,

@@ -9,20 +9,20 @@ import java.util.concurrent.TimeUnit;
 
 /** What a consumer received and the test has not looked at yet. */
 final class Inbox {
-    private final BlockingQueue<Letter> letters = new LinkedBlockingQueue<>();
+    private final BlockingQueue<Arrival> arrivals = new LinkedBlockingQueue<>();
 
-    void add(Letter letter) {
-        letters.add(letter);
+    void add(Arrival arrival) {
+        arrivals.add(arrival);
     }
 
-    /** The next letter; waits for it, ten seconds at most. */
-    Letter take() throws InterruptedException {
-        Letter letter = letters.poll(10, TimeUnit.SECONDS);
-        assertNotNull(letter, "no letter within 10 s");
-        return letter;
+    /** The next message; waits for it, ten seconds at most. */
+    Arrival take() throws InterruptedException {
+        Arrival arrival = arrivals.poll(10, TimeUnit.SECONDS);
+        assertNotNull(arrival, "no message within 10 s");
+        return arrival;
     }
 
     void isEmpty() {
-        assertNull(letters.peek(), "one letter too many");
+        assertNull(arrivals.peek(), "one message too many");
     }
 }

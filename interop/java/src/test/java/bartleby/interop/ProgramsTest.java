@@ -111,14 +111,14 @@ class ProgramsTest {
                     .headers(Map.of("attempt", 7, "tenant", "blue")).build();
 
             Published published = session.publish(RejectExample.EXCHANGE, RejectExample.ROUTING_KEY, sent, "whole");
-            Letter letter = deadLetters.take()
+            Arrival arrival = deadLetters.take()
                     .came(RejectExample.DEAD_LETTER_EXCHANGE, RejectExample.DEAD_LETTER_ROUTING_KEY, "whole")
                     .diedOnce(published.begun(), rejectedDeath().originalExpiration("60000"));
 
-            BasicProperties got = letter.delivery().getProperties();
+            BasicProperties got = arrival.delivery().getProperties();
             assertEquals(sent.builder().expiration(null).headers(null).build(), got.builder().headers(null).build());
-            assertEquals(7, letter.headers().get("attempt"));
-            assertEquals("blue", Death.text(letter.headers().get("tenant"), "tenant"));
+            assertEquals(7, arrival.headers().get("attempt"));
+            assertEquals("blue", Death.text(arrival.headers().get("tenant"), "tenant"));
         }
     }
 

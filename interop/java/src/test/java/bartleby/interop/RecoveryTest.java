@@ -36,7 +36,7 @@ class RecoveryTest {
                 CountDownLatch recovered = whenRecovered(session);
                 relay.cut();
                 assertTrue(recovered.await(20, TimeUnit.SECONDS), "the client did not recover");
-                Letter again = held.take();
+                Arrival again = held.take();
                 assertTrue(again.redelivered(), "what a lost connection held comes again, flagged");
                 held.isEmpty();
                 if (round == 2) {
@@ -69,7 +69,7 @@ class RecoveryTest {
                 assertFalse(first.connection().isOpen());
             }
             Inbox deadLetters = second.consume(RejectExample.DEAD_LETTER_QUEUE);
-            Letter again = second.rejectAll(RejectExample.QUEUE).take();
+            Arrival again = second.rejectAll(RejectExample.QUEUE).take();
             assertTrue(again.redelivered(), "what a lost connection held comes again, flagged");
             assertFalse(again.headers().containsKey("x-death"), "a lost connection is not a death");
             deadLetters.take()

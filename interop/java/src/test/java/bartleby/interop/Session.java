@@ -18,7 +18,7 @@ import java.util.concurrent.TimeoutException;
  * deleted when they are claimed, and again at the end.
  */
 final class Session implements AutoCloseable {
-    /** How late a letter may be, in milliseconds. Generous to a busy machine; never being early is held exactly. */
+    /** How late a message may be, in milliseconds. Generous to a busy machine; never being early is held exactly. */
     static final long LATE_MILLIS = 1500;
 
     /** How long the broker may take for a confirm, in milliseconds. */
@@ -99,31 +99,31 @@ final class Session implements AutoCloseable {
 
     /** Starts a consumer with automatic acknowledgement. */
     Inbox consume(String queue) throws IOException {
-        return consume(queue, true, letter -> {});
+        return consume(queue, true, arrival -> {});
     }
 
     /** Starts a consumer that rejects everything for good; what it rejected is in the inbox. */
     Inbox rejectAll(String queue) throws IOException {
-        return consume(queue, false, letter -> channel.basicReject(letter.deliveryTag(), false));
+        return consume(queue, false, arrival -> channel.basicReject(arrival.deliveryTag(), false));
     }
 
     /** Starts a consumer that settles nothing. */
     Inbox hold(String queue) throws IOException {
-        return consume(queue, false, letter -> {});
+        return consume(queue, false, arrival -> {});
     }
 
     private Inbox consume(String queue, boolean autoAck, Receiving receiving) throws IOException {
         Inbox inbox = new Inbox();
         channel.basicConsume(queue, autoAck, (String tag, Delivery delivery) -> {
-            Letter letter = new Letter(delivery, System.nanoTime());
-            receiving.receive(letter);
-            inbox.add(letter);
+            Arrival arrival = new Arrival(delivery, System.nanoTime());
+            receiving.receive(arrival);
+            inbox.add(arrival);
         }, tag -> {});
         return inbox;
     }
 
     private interface Receiving {
-        void receive(Letter letter) throws IOException;
+        void receive(Arrival arrival) throws IOException;
     }
 
     long ready(String queue) throws IOException {

@@ -98,14 +98,14 @@ class TopologiesTest {
             session.queue("myqueue", Map.of("x-dead-letter-exchange", ""));
             Inbox inbox = session.hold("myqueue");
             Published published = session.publish("", "myqueue", "again");
-            Letter letter = inbox.take().came("", "myqueue", "again");
+            Arrival arrival = inbox.take().came("", "myqueue", "again");
             Death death = Death.expected("rejected", "myqueue", "", "myqueue");
             for (long count = 1; count <= 12; count++) {
-                session.channel().basicReject(letter.deliveryTag(), false);
-                letter = inbox.take().came("", "myqueue", "again")
+                session.channel().basicReject(arrival.deliveryTag(), false);
+                arrival = inbox.take().came("", "myqueue", "again")
                         .died(published.begun(), death.times(count)).firstDeath(death).lastDeath(death);
             }
-            session.channel().basicAck(letter.deliveryTag(), false);
+            session.channel().basicAck(arrival.deliveryTag(), false);
             assertEquals(0, session.ready("myqueue"));
         }
     }

@@ -200,8 +200,8 @@ class HopTest {
         assertEquals("hello", seen.getPayload());
         assertEquals("m-1", seen.getProperties().get("message_id"));
         client.get(VHOST, "work", 1, GetAckMode.REJECT_REQUEUE_FALSE, GetEncoding.AUTO);
-        InboundMessage letter = client.get(VHOST, "dead", 1, GetAckMode.ACK_REQUEUE_FALSE, GetEncoding.AUTO).get(0);
-        Map<?, ?> headers = (Map<?, ?>) letter.getProperties().get("headers");
+        InboundMessage message = client.get(VHOST, "dead", 1, GetAckMode.ACK_REQUEUE_FALSE, GetEncoding.AUTO).get(0);
+        Map<?, ?> headers = (Map<?, ?>) message.getProperties().get("headers");
         Map<?, ?> death = (Map<?, ?>) ((List<?>) headers.get("x-death")).get(0);
         assertEquals("rejected", death.get("reason"));
         assertEquals("work", death.get("queue"));

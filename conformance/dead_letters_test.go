@@ -7,7 +7,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-var letterCases = []Case{
+var deadLetterCases = []Case{
 	{
 		Topic: dead, Section: 3, Name: "dlx-need-not-exist",
 		Rule: "A dead-letter exchange is looked up at each death: while it does not exist, dead letters are lost; " +

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 
 /** One delivery and the moment (System.nanoTime) it reached this program. */
-record Letter(Delivery delivery, long nanoTime) {
+record Arrival(Delivery delivery, long nanoTime) {
 
     String body() {
         return new String(delivery.getBody(), StandardCharsets.UTF_8);
@@ -46,7 +46,7 @@ record Letter(Delivery delivery, long nanoTime) {
         return Death.parse(headers().get("x-death"));
     }
 
-    Letter came(String exchange, String routingKey, String body) {
+    Arrival came(String exchange, String routingKey, String body) {
         assertEquals(body, body(), "body");
         assertEquals(exchange, exchange(), "exchange");
         assertEquals(routingKey, routingKey(), "routing key");
@@ -55,10 +55,10 @@ record Letter(Delivery delivery, long nanoTime) {
     }
 
     /**
-     * Checks everything the broker wrote into the letter: x-death, most recent first, with times between the given
+     * Checks everything the broker wrote into the message: x-death, most recent first, with times between the given
      * instant and now; the first death, and where the product knows them, the last; no expiration any more.
      */
-    Letter died(Instant since, Death... expected) {
+    Arrival died(Instant since, Death... expected) {
         List<Death> deaths = deaths();
         assertEquals(Arrays.asList(expected), deaths.stream().map(Death::withoutTime).toList(), "x-death");
         for (Death death : deaths) {
@@ -69,21 +69,21 @@ record Letter(Delivery delivery, long nanoTime) {
         return this;
     }
 
-    Letter firstDeath(Death death) {
+    Arrival firstDeath(Death death) {
         assertHeaders("x-first-death-", death);
         return this;
     }
 
     /** RabbitMQ writes these since 3.13; an older one is held to nothing. */
-    Letter lastDeath(Death death) {
+    Arrival lastDeath(Death death) {
         if (Target.BARTLEBY || headers().containsKey("x-last-death-reason")) {
             assertHeaders("x-last-death-", death);
         }
         return this;
     }
 
-    /** The whole check of a letter that died once. */
-    Letter diedOnce(Instant since, Death death) {
+    /** The whole check of a message that died once. */
+    Arrival diedOnce(Instant since, Death death) {
         return died(since, death).firstDeath(death).lastDeath(death);
     }
 
@@ -94,10 +94,10 @@ record Letter(Delivery delivery, long nanoTime) {
     }
 
     /**
-     * Checks that the letter came no earlier than the delay after its publication began, and not much later than the
+     * Checks that the message came no earlier than the delay after its publication began, and not much later than the
      * delay after the broker had it.
      */
-    Letter arrivedAfter(long delayMillis, Published published) {
+    Arrival arrivedAfter(long delayMillis, Published published) {
         assertNotNull(published);
         double earliest = (nanoTime - published.begunNanos()) / 1e6;
         double latest = (nanoTime - published.confirmedNanos()) / 1e6;

@@ -8,8 +8,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// wantCame fails unless the letter came through this exchange with this key and body, for the first time.
-func (l letter) wantCame(exchange, key, body string) error {
+// wantCame fails unless the message came through this exchange with this key and body, for the first time.
+func (l arrival) wantCame(exchange, key, body string) error {
 	if l.Exchange != exchange || l.RoutingKey != key || string(l.Body) != body || l.Redelivered {
 		return fmt.Errorf("came %q by %q with key %q, redelivered %v; want %q by %q with key %q",
 			l.Body, l.Exchange, l.RoutingKey, l.Redelivered, body, exchange, key)
@@ -23,9 +23,10 @@ type death struct {
 	originalExpiration           string // empty: absent
 }
 
-// wantDied checks all that the broker writes into a letter that died, want being its deaths, the newest first. The
-// client keeps the wire types apart: a longstr is a string, a signed 64-bit number an int64, a timestamp a time.Time.
-func (l letter) wantDied(since time.Time, want ...death) error {
+// wantDied checks all that the broker writes into a message that died, want being its deaths, the newest
+// first. The client keeps the wire types apart: a longstr is a string, a signed 64-bit number an int64, a
+// timestamp a time.Time.
+func (l arrival) wantDied(since time.Time, want ...death) error {
 	deaths, ok := l.Headers["x-death"].([]any)
 	if !ok || len(deaths) != len(want) {
 		return fmt.Errorf("x-death is %v, want an array of %d", l.Headers["x-death"], len(want))
@@ -65,7 +66,7 @@ func (d death) check(value any, since time.Time) error {
 }
 
 // wantDeathHeaders checks x-first-death-*, and x-last-death-*, which RabbitMQ knows since 3.13, if it is to know those.
-func (l letter) wantDeathHeaders(first, last death) error {
+func (l arrival) wantDeathHeaders(first, last death) error {
 	which := map[string]death{"first": first}
 	if series4 {
 		which["last"] = last
@@ -81,9 +82,9 @@ func (l letter) wantDeathHeaders(first, last death) error {
 	return nil
 }
 
-// wantAfter fails if the letter came before delay had passed since its publication began, or much later than delay
-// after its confirm. What is late is generous to a busy machine; never being early is held exactly.
-func (l letter) wantAfter(delay time.Duration, p published) error {
+// wantAfter fails if the message came before delay had passed since its publication began, or much later than
+// delay after its confirm. What is late is generous to a busy machine; never being early is held exactly.
+func (l arrival) wantAfter(delay time.Duration, p published) error {
 	if early := l.at.Sub(p.begun); early < delay {
 		return fmt.Errorf("early: %v after publish, want %v", early, delay)
 	}

@@ -6,7 +6,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-var letterCheckCases = []Case{
+var deadLetterCheckCases = []Case{
 	{
 		Topic: dead, Section: 2, Name: "limit-before-delay",
 		Rule: "A message returned beyond its delivery limit is dead-lettered, even if its queue delays returned " +

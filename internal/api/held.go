@@ -1,7 +1,8 @@
 package api
 
-// A HeldLetter of GET /api/x/held/{vhost}/{queue}: a dead letter that its queue holds until its targets take it.
-type HeldLetter struct {
+// A HeldDeadLetter of GET /api/x/held/{vhost}/{queue}: a dead letter that its queue holds until its targets
+// take it.
+type HeldDeadLetter struct {
 	ID          string       `json:"id"`     // digits; wider than what JavaScript takes for a number
 	Cause       string       `json:"cause"`  // no_exchange, no_route, refused
 	Reason      string       `json:"reason"` // of its newest death
@@ -13,8 +14,8 @@ type HeldLetter struct {
 	Deaths      List[Death]  `json:"deaths"`       // the newest first
 }
 
-// HeldLetters is a portion of them, in queue order.
-type HeldLetters struct {
-	Items List[HeldLetter] `json:"items"`
-	Next  *string          `json:"next"` // what ?after= has to be for the next portion, null at the end
+// HeldDeadLetters is a portion of them, in queue order.
+type HeldDeadLetters struct {
+	Items List[HeldDeadLetter] `json:"items"`
+	Next  *string              `json:"next"` // what ?after= has to be for the next portion, null at the end
 }

@@ -554,3 +554,33 @@ func TestRecentHistoryIsGivenInPortions(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeLostMessagesComeInPortions says that a step copies the bodies of very many transient messages into the lost
+// store, or that such a body stays in memory when its lost letter has gone.
+func TestLargeLostMessagesComeInPortions(t *testing.T) {
+	t.Parallel()
+	const messages, size = 24, 1 << 20
+	w := newWorld()
+	w.out.Trace = false
+	must(t, w, open("a")...)
+	must(t, w, declareWith("q", textOf("x-dead-letter-exchange", "nowhere")))
+	for range messages {
+		c := publishTo("q", 1, "m")
+		c.Body = make([]byte, size)
+		must(t, w, c)
+	}
+	must(t, w, Command{Kind: Consume, Channel: 1, Definition: &Definition{Name: "q", ConsumerTag: "c"}})
+	lost := func() int { return w.v.lost.messages.Len() }
+	for next, before := (Command{Kind: Nack, Channel: 1, Multiple: true}), 0; lost() < messages; next = (Command{Kind: Tick}) {
+		before = lost()
+		must(t, w, next)
+		if n := lost() - before; n == 0 || n > 2*stepBytesMax/size {
+			t.Fatalf("a step has put %d messages of %d octets in the lost store", n, size)
+		}
+	}
+	for _, c := range w.v.volatile.idle[:cap(w.v.volatile.idle)] {
+		if c != nil {
+			t.Fatal("a chunk that was forgotten is still referred to")
+		}
+	}
+}

@@ -66,6 +66,7 @@ func (s *step) putInLost(m *message, cause fact.Cause, target string) {
 	durable := m.persistent || !m.record.IsZero()
 	ref := s.recordOf(m, durable)
 	if ref.Log == storage.Volatile {
+		s.work += int(ref.Size) // the copy is in memory until the step ends
 		ref = s.volatile.alone(s.volatile.read(ref))
 		if s.out.Trace {
 			s.out.Facts = append(s.out.Facts, fact.Fact{Kind: fact.Stored, Bytes: s.record(ref)})

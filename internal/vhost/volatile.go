@@ -80,6 +80,7 @@ func (v *volatileStore) sweep() {
 			v.forget(c)
 		}
 	}
+	clear(v.idle) // else their bytes stay
 	v.idle = v.idle[:0]
 	for v.bytes > v.bytesMax && v.oldest < len(v.closed) {
 		if c := v.chunks[v.closed[v.oldest]]; c != nil && c.page.IsZero() {

@@ -65,7 +65,7 @@ const (
 	usualManagementTLS, usualPrometheusTLS      = "15671", "15691"
 )
 
-// listen is where doors are to be.
+// listen is the addresses of the listeners.
 type listen struct {
 	amqp, management, prometheus string // of our own keys, which win
 	tcp, ssl                     places

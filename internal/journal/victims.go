@@ -13,8 +13,8 @@ import (
 // urgentShare is the part of the log above which what rewriting could give back is much: it has fallen behind.
 const urgentShare = 0.1
 
-// sparse chooses victims, and makes the file of the new segment, with the space that it needs by what is said to be
-// live. Urgent: there are many more. No victims: none is worth it.
+// sparse chooses victims, and makes the file of the new segment, as large as the live bytes that are reported. Urgent:
+// much more space could be given back. No victims: no segment is worth it.
 func (j *Journal) sparse(live Live, share float64) (victims []*segmentState, out outFile, urgent bool, err error) {
 	need := int64(0)
 	type candidate struct {

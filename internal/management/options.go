@@ -38,7 +38,7 @@ type Options struct {
 	ConnectionsMax int // of clients, from which on they are refused; 0: no limit
 
 	ConfigFiles, LogFiles []string // as GET /api/nodes shows them
-	Mechanisms            []string // SASL mechanisms of the other doors; nil: PLAIN and AMQPLAIN
+	Mechanisms            []string // SASL mechanisms of the listeners for clients; nil: PLAIN and AMQPLAIN
 	// Effective returns the configuration in force as the text of a configuration file, secrets left out; nil: it is
 	// not known.
 	Effective func() string

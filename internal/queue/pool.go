@@ -36,8 +36,8 @@ type Pool struct {
 // freeMax bounds the chunks that are kept for the next use.
 const freeMax = 64
 
-// nearMax is how many entries stay in memory beyond the budget for being due soon, and trimsPerLook how often is looked
-// whether they still are.
+// nearMax is how many entries stay in memory beyond the budget because they are due soon, and trimsPerLook after how
+// many trims they are checked again.
 const (
 	nearMax      = 1 << 20
 	trimsPerLook = 256

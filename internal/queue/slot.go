@@ -5,7 +5,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
-// chunkLen is the number of entries in a full chunk: large enough that what is known of a cold one is nothing beside
+// chunkLen is the number of entries in a full chunk: large enough that the summary of a cold one is small beside
 // its entries, small enough that looking for one message reads little.
 const chunkLen = 256
 

@@ -9,7 +9,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// A known is what is known of a virtual host. The crawler changes it, with the lock held; who searches looks.
+// A known is what is known of a virtual host. The crawler changes it, with the lock held; searches only read it.
 type known struct {
 	name   string
 	number uint32 // of its log, which no other virtual host ever gets

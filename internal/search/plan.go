@@ -98,7 +98,7 @@ func plan1(t *filter.Term, now int64) condition {
 	if w := wordsOf(t); w != nil {
 		return w
 	}
-	return nil // and no nil that is something
+	return nil // not w: a nil pointer in an interface is not nil
 }
 
 // mini is a message that has one value of a column and nothing else.

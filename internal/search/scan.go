@@ -94,7 +94,7 @@ func (x *Index) newScan(ctx context.Context, name string, f *filter.Filter, may 
 	return s
 }
 
-// ofDeaths are the fields that nothing has that has not died.
+// ofDeaths are the fields that only dead letters have.
 var ofDeaths = []string{"reason", "first-reason", "source", "last-queue"}
 
 // mayMatch reports whether a message passes the terms that ask for some fields; f may be nil.

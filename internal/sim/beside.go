@@ -2,7 +2,7 @@ package sim
 
 import "github.com/bartleby-mq/bartleby/internal/journal"
 
-// house makes a call of the journal for maintenance, as a task. While the disk works for it, the machine may go on, and
+// house calls the journal for maintenance, as a task. While the disk works for it, the machine may go on, and
 // batches may be written and synced; what fails in that is dealt with when the call is over.
 func (w *world) house(call func(*journal.Journal) error) error {
 	if w.violation != nil {

@@ -47,7 +47,8 @@ const (
 	// Held: a dead letter is held while a target lacks it, comes to none twice, survives, and leaves when
 	// nothing blocks it.
 	Held Checker = "held"
-	// LostStore: what found no place is there, as what it is, within the bounds; the oldest goes; it is sent on once.
+	// Shelf: a dead letter that no queue took is in the lost store with its cause, within the limits of size and age;
+	// the oldest is removed first; it is republished once.
 	Shelf Checker = "shelf"
 	// Waiting: what came back waits until its instant, no shorter and no longer, over restarts too.
 	Waiting Checker = "waiting"
@@ -57,11 +58,11 @@ const (
 	// Redrive: a job moves the dead letters that it is about, each once, to where they are sent, at its rate,
 	// and stops when it was told to, over restarts too.
 	Redrive Checker = "redrive"
-	// Counts: returns, and failed ones, as an obvious ledger counts them; the limit ends it.
+	// Counts: a message has as many returns, and failed ones, as the ledger counted; over the limit it dies.
 	Counts Checker = "counts"
 	// Timeout: nobody holds a delivery for too long; to settle it later is no error.
 	Timeout Checker = "timeout"
-	// Kept: what is kept in place because of a cycle is there, and has no deadline.
+	// Kept: a message that its queue keeps because of a cycle is still there, and does not expire.
 	Kept Checker = "kept"
 	// Configured: the options in force are those set last, over restarts too.
 	Configured Checker = "options"

@@ -5,7 +5,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
-// EffectKind says what a door shall do.
+// EffectKind says what a frontend has to do.
 type EffectKind uint8
 
 // The effects. All of a channel leave in the order in which they were emitted.
@@ -25,7 +25,7 @@ const (
 	// Done answers a command: Command, its kind; Name, Count and Consumers as that command has them
 	// (DeclareQueue: name, ready, consumers; PurgeQueue and DeleteQueue: Count; Consume and Cancel: Name, the tag).
 	Done
-	// Cancelled tells a consumer's door that the broker ended it: ConsumerTag. Source: RabbitMQ consumer-cancel.
+	// Cancelled tells a consumer's frontend that the broker cancelled it: ConsumerTag. Source: RabbitMQ consumer-cancel.
 	Cancelled
 	// Closed refuses a command: Err, which says whether the channel or the connection closes. The channel
 	// is closed in the machine already.
@@ -38,7 +38,7 @@ const (
 	Went
 )
 
-// Effect is one thing for a door to do. It leaves when batch After is safe; at once if After is zero.
+// Effect is one thing for a frontend to do. It leaves when batch After is safe; at once if After is zero.
 type Effect struct {
 	Kind        EffectKind
 	Command     CommandKind // of Done and Closed
@@ -55,7 +55,7 @@ type Effect struct {
 }
 
 // Delivered is a message as it leaves. Record and History are its bytes where the machine has them at hand;
-// else the engine reads them at Ref and HistoryRef before the door sees the effect. Both are lent to the door.
+// else the engine reads them at Ref and HistoryRef before the frontend sees the effect. Both are lent to the frontend.
 type Delivered struct {
 	Ref        storage.Ref
 	HistoryRef storage.Ref // zero unless the message is a dead letter

@@ -17,7 +17,7 @@ type headerField struct {
 
 // appendMerged lays the broker's own headers over a publisher's, both encoded tables, and appends the result:
 // sorted by name, the first of a name winning. Nothing nested is decoded, for a publisher's headers may be large, and
-// every delivery passes here. over is by how many octets the result has to be less than it were: see trim.
+// every delivery passes here. over is how many octets to remove from the result: see trim.
 // Source: RabbitMQ 4.x; docs/compat/dead-lettering.md#5 and #6.
 func appendMerged(b, own, theirs []byte, hideCC bool, over int) ([]byte, error) {
 	var buf [32]headerField

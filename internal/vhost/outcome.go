@@ -12,7 +12,7 @@ import (
 type Outcome struct {
 	Facts   []fact.Fact // what is now true, volatile facts included; only if Trace
 	Batch   []byte      // the durable projection, encoded as it is emitted: all that enters the log
-	Effects []Effect    // what the doors shall do
+	Effects []Effect    // what the frontends have to do
 	Trace   bool        // keep Facts
 
 	step   step  // memory of the present one

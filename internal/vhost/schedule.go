@@ -32,7 +32,7 @@ type ScheduledID struct {
 	Number   uint64
 }
 
-// String is the ID as doors show it.
+// String is the ID as the API shows it.
 func (id ScheduledID) String() string { return fmt.Sprintf("%d-%d", id.Schedule, id.Number) }
 
 // ParseScheduledID reads what String wrote.

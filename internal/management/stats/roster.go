@@ -8,7 +8,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
-// A Roster knows the connections of the other doors. Its methods may be called by any goroutine.
+// A Roster knows the connections of the listeners for clients. Its methods may be called by any goroutine.
 type Roster interface {
 	// Connections lists the live ones, in the order of their arrival. The slice is the caller's.
 	Connections() []Connection
@@ -51,7 +51,7 @@ type Connection struct {
 	TLS              *tls.ConnectionState // nil: it is not encrypted; shared, not changed here
 }
 
-// NoRoster is the roster of a broker without other doors.
+// NoRoster is the roster of a broker without listeners for clients.
 type NoRoster struct{}
 
 func (NoRoster) Connections() []Connection           { return nil }

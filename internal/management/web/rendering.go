@@ -7,7 +7,7 @@ import (
 )
 
 // A Rendering makes the JSON of a list, item by item: one encoder for all of it would copy and check the text once
-// more for each floor that it is nested.
+// more for each level of nesting.
 type Rendering[V, T any] struct {
 	Items []V
 	Show  func(*V) *T

@@ -72,8 +72,8 @@ type Entry struct {
 	Until       deadline.Instant // waiting
 	At          storage.Index    // of the batch that made it
 	Holder      Holder           // nil: nobody has it
-	Off         bool             // with nobody, until there is space for it to die
-	OffRejected bool             // for it was rejected
+	Off         bool             // settled; dies or returns when the disk has space
+	OffRejected bool             // it was rejected
 	OffFailed   bool             // it is to return then, which counts as a failure
 	Cause       fact.Cause       // by which it has ended
 	Returned    int              // times

@@ -16,7 +16,7 @@ func faultsOfQueue() []fault {
 			}},
 			checks: []check{by(sim.Replay)},
 		},
-		{ // by the checkpoint in the making
+		{ // changes a chunk before the running checkpoint has saved it
 			name: "queue: change what is not saved yet",
 			edits: []edit{{
 				file: queueDir + "pool.go",

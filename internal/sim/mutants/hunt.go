@@ -30,7 +30,7 @@ func (h *hunt) run(name string, c *check) (line string, caught bool) {
 	return h.simulate(name, c)
 }
 
-// simulate lives lives with the fault in it until the checker notices.
+// simulate runs simulations with the fault planted, a seed each, until the checker notices it.
 func (h *hunt) simulate(name string, c *check) (line string, caught bool) {
 	others := map[sim.Checker]int{}
 	for seed := range h.seeds {

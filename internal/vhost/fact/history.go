@@ -63,7 +63,7 @@ type Death struct {
 }
 
 // History is what became of a dead letter: where the last hop published it, and how it died before. It is
-// written once per hop, beside the record, and rendered as headers at the door.
+// written once per hop, beside the record, and rendered as headers when it is delivered.
 type History struct {
 	Exchange string      // of the last hop: a dead-letter exchange
 	Keys     []string    // of the last hop; the first is the routing key that a consumer sees

@@ -110,8 +110,8 @@ const (
 	// Source: RabbitMQ, connection.close.
 	closeTimeout = 10 * time.Second
 
-	// shutdownPatience is how long clients that do not answer connection.close may keep a broker that stops, after the
-	// last other one has gone. It is looked so many times whether one has.
+	// A broker that stops cuts off the connections that are left when none has ended for shutdownPatience. It checks
+	// shutdownLooks times in that time.
 	shutdownPatience = time.Second
 	shutdownLooks    = 10
 

@@ -203,8 +203,8 @@ func (s *Server) admit(c *conn) bool {
 }
 
 // Close stops accepting, ends every connection with 320 and returns when all are gone. Those that do not answer are cut
-// off when for shutdownPatience no other has gone either. Once ctx is done, what is left is cut off at once, and its
-// error returned.
+// off when no connection has ended for shutdownPatience. Once ctx is done, the rest is cut off at once, and the error
+// of ctx is returned.
 // Source: RabbitMQ, shutdown.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()

@@ -17,7 +17,8 @@ import (
 // The end of a session may be much work, and nobody knows how much. So ends have a queue of their own, and each round
 // decides a few, of one user after the other, when what others have sent has had its turn.
 //
-// Work is reckoned, not measured: the same commands take the same turns. 512 KiB of it are about 1 ms.
+// Work is estimated from the commands, not measured, so that the same commands take the same turns. 512 KiB of it are
+// about 1 ms.
 const (
 	// roundWork is what the sessions together may make until each had its turn. Each user who has something to do has a
 	// part of it, and each session of that user a share of that, but not more than shareMost and not less than
@@ -199,9 +200,9 @@ func (o *rota) nextEnd() *Session {
 	return s
 }
 
-// first takes the user out of a queue whose turn it is: the first who may have one and has not used up a share, or the
-// first who may; nil: none has a turn. If something was decided in this round, those who have used up their share have
-// none, so that a round has one costly command of a user, not two. Now and then they have one all the same.
+// first takes out of a queue the user whose turn it is: the first one within the share. If there is none, it is the
+// first one over the share, but only if nothing was decided in this round, so that a round has one costly command of a
+// user, not two, or in every restRounds-th round. Nil: nobody has a turn.
 func (o *rota) first(queue *[]*account, may func(*account) bool) *account {
 	at := -1
 	for i, a := range *queue {

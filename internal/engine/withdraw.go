@@ -9,9 +9,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// withdraw makes changed permissions count for what was permitted once and goes on: consumers of queues that their
-// user may no longer read are cancelled, and connections of users that are gone end. All else is asked for anew with
-// every command. It runs at the beginning of a batch.
+// withdraw applies changed permissions to what goes on: it cancels consumers of queues that their user may no longer
+// read, and ends connections of users that are gone. Everything else is checked with every command. It runs at the
+// beginning of a batch.
 // Source: RabbitMQ consumer-cancel, connection tracking (user_deleted).
 func (r *runner) withdraw() {
 	view := r.engine.Accounts()

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// share: while messages flow, one part in share of one processor is worked.
+	// share: while messages flow, all requests together use at most one part in share of one processor.
 	share = 5
-	// slice is how long is worked between two rests, about, and restLeast how long these are: shorter ones come to no
-	// rest, for timers are late.
+	// slice is about how long a request works between two rests, restLeast the shortest rest: timers are too inexact
+	// for a shorter one.
 	slice     = 250 * time.Microsecond
 	restLeast = time.Millisecond
-	// saved is what is kept of work that was not done: so much is worked without a rest that is longer than restLeast.
-	// owedMost is how much is owed at the most, by one slice or by all: nobody pays for what took long but was no work.
+	// saved is how much unused time is kept: so much work is done without a rest longer than restLeast. owedMost limits
+	// the debt, of one slice or of all: waiting that took long was no work.
 	saved    = 4 * time.Millisecond
 	owedMost = 20 * time.Millisecond
 	// flowing is from how many commands a second on messages flow, asked every lookEvery at the most.

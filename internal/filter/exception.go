@@ -7,7 +7,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
-// An account is what is told of an exception. Its parts are lent.
+// An account has the type, message and stack that were found for an exception. Its slices point into the message: they
+// must not be kept.
 type account struct {
 	slots [slots][]byte
 	ranks [slots]int // of what is in the slot, from 1: the lower one stays

@@ -9,8 +9,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// patient is a file system that answers where the disk does not: a segment that is missing is an empty file, and a
-// sector that cannot be read is zeros. What reads from it finds that checksums are wrong.
+// patient is a file system for repair. Instead of read errors it returns an empty file for a missing segment, and zeros
+// for a sector that cannot be read: the reader finds that checksums are wrong.
 type patient struct {
 	vfs.FS
 	missing map[string]bool

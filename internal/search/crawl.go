@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// roundEvery is how often is looked for new messages, busyRest how many times as long as it worked the
-	// crawler rests while there is traffic, and idleRest how long it does in between without.
+	// roundEvery is the interval between searches for new messages. With traffic the crawler rests busyRest times as
+	// long as it worked, without traffic idleRest.
 	roundEvery      = 400 * time.Millisecond
 	busyRest        = 19
 	busyRestAtLeast = 40 * time.Millisecond

@@ -20,7 +20,7 @@ const (
 	nearHorizon = 250
 	nearLeast   = 8
 	nearWork    = 32
-	// getsAheadChunks is how many chunks one look at what gets would take looks at: enough for the 10,000 messages of
+	// getsAheadChunks is how many chunks are examined to find what gets would take: enough for the 10,000 messages of
 	// one request, unless few messages of each chunk are ready.
 	getsAheadChunks = 64
 	// excessMax is how many messages of one queue a single command drops for its length; the rest follows
@@ -29,21 +29,16 @@ const (
 	// stepBytesMax is how much one step may do of what can be done in portions, in bytes of facts and of records:
 	// bodies that move from memory into the log can be large, and a batch is written whole.
 	stepBytesMax = 4 << 20
-	// These are what is done beside storing records counts for, in bytes: stepBytesMax are 5 to 10 ms of any of it. A
-	// fact is what makes, moves or returns a copy; an end of one alone is less. A chunk is 256 messages that are ended
-	// without a look at them; a read is one of a batch that may lie on the disk, and a record that is larger than that
-	// counts for its size; a queue is what is deleted, or looked at because a consumer left it. Each of very many
-	// queues that a dead letter is for is found anew for each portion of them. A point is what routing counts
-	// its work in. A match is one part of a pattern for one octet of a name.
-	workOfFact  = 512
-	workOfRoute = 32
-	workOfRule  = 1 << 10
-	workOfPoint = 6
-	workOfMatch = 8
-	workOfEnd   = 64
-	workOfChunk = 1 << 10
-	workOfRead  = 8 << 10
-	workOfQueue = 2 << 10
+	// The work of what is done beside storing records, in bytes: stepBytesMax is 5 to 10 ms of any of it.
+	workOfFact  = 512     // to make, move or return a copy
+	workOfRoute = 32      // to find a queue of a very wide dead letter again
+	workOfRule  = 1 << 10 // to apply a policy to a queue
+	workOfPoint = 6       // a point of the topology's routing
+	workOfMatch = 8       // one part of a pattern for one octet of a name
+	workOfEnd   = 64      // to end a copy
+	workOfChunk = 1 << 10 // to end a chunk of 256 messages without a look at them
+	workOfRead  = 8 << 10 // to read a batch, perhaps from the disk; a larger record: its size
+	workOfQueue = 2 << 10 // to delete a queue, or to look at it because a consumer left
 	// A binding that goes is looked up in the lists of both its ends, and what is behind it there is moved.
 	workOfBinding = 256
 	movedPerByte  = 4

@@ -324,7 +324,7 @@ func (w *world) enqueued(st *step, f *fact.Fact) {
 // storedAt is the record of a new copy: what was stored last, or with a commit in portions what was stored for it then.
 func (w *world) storedAt(st *step, ref storage.Ref) (record []byte) {
 	switch {
-	case w.o.Portions == 0 || ref.Log != logID:
+	case ref.Log != logID:
 		return st.stored
 	case ref.Index == w.next:
 		return w.out.Batch[ref.Offset : ref.Offset+ref.Size]

@@ -227,6 +227,10 @@ world.test(
     const letter = c.page.getByRole('row').filter({ hasText: 'order-' }).first();
     await letter.getByRole('checkbox').click();
     await c.text('table.selected', { n: 1 }).waitFor();
+    await c.page
+      .locator('.table-tools')
+      .first()
+      .evaluate((tools) => tools.scrollIntoView({ block: 'center' })); // the bar above may hide a part of them
     await c.accessible();
   },
 );

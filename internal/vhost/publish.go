@@ -441,7 +441,7 @@ func (s *step) enqueue(q *queueState, m *message) (durable bool) {
 	if m.history != nil {
 		f.History = s.historyOf(m, durable)
 	}
-	if f.Entry.Flags.DeadLetter() || q.marked() {
+	if q.holdsAsDeadLetter(&f.Entry) {
 		q.counters().DeadLetters++
 	}
 	if f.Entry.ExpireAt != 0 && f.Entry.ExpireAt <= s.From {

@@ -118,7 +118,7 @@ func (v *VHost) seen(q *queueState, seq queue.Seq, e *queue.Entry) Seen {
 		Persistent: e.Flags&queue.Persistent != 0, Redelivered: e.Flags&queue.Redelivered != 0, Priority: e.Priority,
 		ExpireAt: e.ExpireAt, Size: e.Size, vhost: v, in: q, seq: seq, entry: *e, Scheduled: q.schedule != nil,
 	}
-	x.DeadLetter = x.Lost || !x.Scheduled && (e.Flags.DeadLetter() || q.marked())
+	x.DeadLetter = x.Lost || !x.Scheduled && q.holdsAsDeadLetter(e)
 	switch {
 	case x.Lost:
 		x.Cause = fact.Cause(e.Priority)

@@ -251,7 +251,7 @@ func (r Reader) OldestDeadLetter(id fact.QueueID, known MessageID) (oldest Messa
 	looked := 0
 	ok = false
 	q.messages.Each(s, func(at queue.Seq, e *queue.Entry) bool {
-		s, ok = at, e.State == queue.Ready && (e.Flags.DeadLetter() || q.marked())
+		s, ok = at, e.State == queue.Ready && q.holdsAsDeadLetter(e)
 		looked++
 		return !ok && looked < oldestWithin
 	})

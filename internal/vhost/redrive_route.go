@@ -193,6 +193,11 @@ func (m *message) isDeadLetter(q *queueState, h *fact.History) bool {
 // marked reports whether q is marked as a dead-letter queue: then each message in it is a dead letter.
 func (q *queueState) marked() bool { return q.settings.DLQ == Marked }
 
+// holdsAsDeadLetter reports whether an entry of q is a dead letter, by its flags or by the mark of its queue.
+func (q *queueState) holdsAsDeadLetter(e *queue.Entry) bool {
+	return e.Flags.DeadLetter() || q.marked()
+}
+
 // deadLetters counts the dead letters in q.
 func (q *queueState) deadLetters() int {
 	if q.marked() {

@@ -85,6 +85,7 @@ func TestDocumentsWaitForAPlace(t *testing.T) {
 			turns = append(turns, turn)
 		}
 		go func() { done <- r.DecodeText(largeText, &d, false) }()
+		synctest.Wait() // it lends its place while it asks for memory
 		go func() { done <- requestOf(t, s, "ann").DecodeText(largeText, &d, false) }()
 		synctest.Wait()
 		if begun := len(d.begun); begun != 1 {

@@ -33,7 +33,9 @@ func Decode(text []byte, into any) error { return DecodeWithin(text, into, Bound
 
 // Bounds say what Decode asks for besides.
 type Bounds struct {
-	Known bool // keys that are not known are refused
+	// Known is for bodies of our own: a key that is not known is refused, and so is null for a value that cannot be
+	// null, which would be read as if the key were absent.
+	Known bool
 	// Admit is told about how many bytes will be taken by what is made from the document, before any of it is made; an
 	// error refuses the document. nil: any number will do.
 	Admit func(bytes int64) error
@@ -65,7 +67,7 @@ type sieve struct {
 	text   []byte // what is ahead
 	kept   []byte
 	takes  int64 // about how many bytes are made from what was kept
-	known  bool  // a key that is not known is refused
+	known  bool  // see Bounds.Known
 	fields map[reflect.Type]map[string]reflect.Type
 }
 
@@ -125,6 +127,18 @@ func seen(t reflect.Type) reflect.Type {
 		return nil
 	}
 	return t
+}
+
+// nullable reports whether null is a value of a t, as the OpenAPI document shows it.
+func nullable(t reflect.Type) bool {
+	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface || t == reflect.TypeFor[json.RawMessage]()
+}
+
+func nullError(key string, t reflect.Type) error {
+	if t.Kind() == reflect.Bool {
+		return fmt.Errorf("the value of '%s' must be true or false, not null", key)
+	}
+	return fmt.Errorf("the value of '%s' must not be null: omit the key instead", key)
 }
 
 // keep takes n bytes as they are.
@@ -196,6 +210,9 @@ func (s *sieve) object(t reflect.Type, deep int) error {
 		s.takes += field + int64(len(key))
 		s.kept = append(append(s.kept, quoted...), ':')
 		s.text = bytes.TrimLeft(s.text, " \t\r\n:")
+		if s.known && fields != nil && s.text[0] == 'n' && !nullable(to) {
+			return nullError(key, to)
+		}
 		err = s.value(to, deep+1)
 		if !is {
 			s.kept, s.takes = s.kept[:from], before

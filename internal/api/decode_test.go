@@ -59,6 +59,35 @@ func TestDecodeKeysExactly(t *testing.T) {
 	}
 }
 
+func TestNullIsNoValueInBodiesOfOurOwn(t *testing.T) {
+	// If this fails, a null that a program sends by mistake is read as a missing key: a dry run runs, or a job takes
+	// all messages instead of those named.
+	t.Parallel()
+	ours := Bounds{Known: true}
+	for text, want := range map[string]string{
+		`{"dry_run":null}`:                 "the value of 'dry_run' must be true or false, not null",
+		`{"source":{"lost": null }}`:       "the value of 'lost' must be true or false, not null",
+		`{"options":{"ramp":null}}`:        "the value of 'ramp' must be true or false, not null",
+		`{"ids":null}`:                     "the value of 'ids' must not be null: omit the key instead",
+		`{"filter":null}`:                  "the value of 'filter' must not be null: omit the key instead",
+		`{"target":{"exchange":null}}`:     "",
+		`{"dry_run":"true","force":false}`: "",
+	} {
+		var body PostRedrive
+		err := DecodeWithin([]byte(text), &body, ours)
+		if (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+		if err := Decode([]byte(text), &body); err != nil {
+			t.Errorf("%s is refused as RabbitMQ does not: %v", text, err)
+		}
+	}
+	var p PutParameter
+	if err := DecodeWithin([]byte(`{"value":null}`), &p, ours); err != nil || string(p.Value) != "null" {
+		t.Errorf("a value of any kind is read as %s, %v", p.Value, err)
+	}
+}
+
 func TestDecodeAgreesWithTheLibrary(t *testing.T) {
 	// If this fails, what is well written is read as something else.
 	t.Parallel()

@@ -50,7 +50,7 @@ func (s *Server) advanceClock(r *web.Request) (web.Answer, error) {
 	var body struct {
 		MS *api.Integer `json:"ms"`
 	}
-	if err := r.Read(&body); err != nil {
+	if err := r.ReadKnown(&body); err != nil {
 		return web.Answer{}, err
 	}
 	if err := web.NeedKeys(web.Needed("ms", body.MS != nil)); err != nil {

@@ -45,7 +45,7 @@ func (s *Server) getLogLevels(r *web.Request) (web.Answer, error) {
 // Source: RabbitMQ cli, set_log_level.
 func (s *Server) putLogLevel(r *web.Request) (web.Answer, error) {
 	var body api.LogLevel
-	if err := r.Read(&body); err != nil {
+	if err := r.ReadKnown(&body); err != nil {
 		return web.Answer{}, err
 	}
 	if err := web.NeedKeys(web.Needed("level", body.Level != "")); err != nil {

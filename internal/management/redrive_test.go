@@ -263,6 +263,31 @@ func TestRedriveRefused(t *testing.T) {
 	}
 }
 
+func TestNullNeverStandsForAGuard(t *testing.T) {
+	// If this fails, a null where true or false belongs runs what was to be tried.
+	t.Parallel()
+	d := withDeadLetters(t, 2)
+	resend := "/api/x/queues/%2F/dead/messages/1/resend"
+	for _, c := range [][3]string{
+		{"POST", redrives, `{"source":{"queue":"dead"},"dry_run":null}`},
+		{"POST", redrives, `{"source":{"queue":"dead"},"force":null}`},
+		{"POST", redrives, `{"source":{"queue":"dead"},"options":{"stop_no_consumer":null}}`},
+		{"POST", resend, `{"dry_run":null}`}, {"POST", resend, `{"keep":null}`},
+		{"POST", "/api/x/lost-letters/%2F/republish", `{"all":null}`},
+		{"POST", "/api/x/waiting/%2F/dead/retry", `{"all":null}`},
+		{"PUT", "/api/x/queues/%2F/new", `{"durable":null}`},
+	} {
+		d.refused(400, "bad_request", "must be true or false, not null", c[0], c[1], c[2])
+	}
+	d.refused(400, "bad_request", "'ids' must not be null", "POST", redrives, `{"source":{"queue":"dead"},"ids":null}`)
+	d.refused(400, "bad_request", "{key_missing,suspended}", "PUT", "/api/x/listeners", `{"suspended":null}`)
+	d.refused(400, "bad_request", "unknown field", "PUT", "/api/x/log-level", `{"level":"info","Category":"queue"}`)
+	d.want(201, "PUT", "/api/queues/%2F/old", `{"durable":null}`) // as RabbitMQ does
+	if all := read[[]api.Redrive](d, redrives); len(all) != 0 || d.messages("dead") != 2 {
+		t.Errorf("jobs %+v, %d messages left", all, d.messages("dead"))
+	}
+}
+
 func TestWhoMayRedrive(t *testing.T) {
 	// If this fails, somebody sends or discards messages with a job who could not do it as a client.
 	t.Parallel()

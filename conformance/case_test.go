@@ -53,7 +53,7 @@ var suites = [][]Case{
 	exchangeCases, queueCases, queueArgumentCases, argumentCases, foreignArgumentCases, routingCases, headersCases, exchangeTypeCases, recentCases,
 	declarationCases, orderCases, publishCases, publishCheckCases, replyCases, deliveryCases, settleCases, consumerCases, prefetchCases, confirmCases, transactionCases,
 	triggerCases, deadLetterCases, deathCases, cycleCases, targetCases, topologyCases,
-	deadLetterCheckCases, holdCases, shelfCases, counterCases, aloneCases,
+	deadLetterCheckCases, holdCases, lostLetterCases, counterCases, aloneCases,
 	ttlCases, leaseCases, limitCases,
 	limitCheckCases, priorityCases,
 	delayedDeclareCases, delayHeaderCases, delayedRoutingCases, delayedPublishCases, delayedStoreCases, deliveryTimeCases, scheduleKeyCases, scheduledCases, scheduledHTTPCases,

@@ -36,11 +36,11 @@ const (
 type fate int
 
 const (
-	inQueue  fate = iota // in a queue beside the source
-	inEither             // in one of two, as a policy says at the moment
-	onShelf              // among the lost letters: there is no dead-letter exchange until the audit makes it
-	refused              // their queue refuses some, which go to the shelf
-	held                 // their queue refuses some, which stay held in the source until it does not; another has had them at once
+	inQueue     fate = iota // in a queue beside the source
+	inEither                // in one of two, as a policy says at the moment
+	inLostStore             // among the lost letters: there is no dead-letter exchange until the audit makes it
+	refused                 // their queue refuses some, which go to the lost store
+	held                    // their queue refuses some, which stay held in the source until it does not; another has had them at once
 )
 
 // A shape is a queue, where its dead letters go, and who reads.
@@ -80,7 +80,7 @@ func shapes() []*shape {
 		{name: "reject.refused", style: rejects, deadLettersRead: true, reason: "rejected", fate: refused},
 		{name: "retry", style: retries},
 		{name: "expire", args: expire, reason: "expired"},
-		{name: "expire.lost", args: expire, reason: "expired", fate: onShelf},
+		{name: "expire.lost", args: expire, reason: "expired", fate: inLostStore},
 		{name: "overflow", reason: "maxlen"},
 		{name: "volatile.reject", volatile: true, style: rejects, reason: "rejected"},
 		{name: "volatile.expire", volatile: true, args: expire, deadLettersRead: true, reason: "expired"},
@@ -179,7 +179,7 @@ func (s *shape) declare(t testing.TB, ch *amqp.Channel) {
 	case s.fate == held:
 		declare(t, ch, s.copies(), true, nil)
 		args["x-dead-letter-exchange"] = bothExchange
-	case s.fate == onShelf:
+	case s.fate == inLostStore:
 		args["x-dead-letter-exchange"] = lostExchange
 	default:
 		args["x-dead-letter-exchange"] = ""

@@ -3,10 +3,10 @@
 // of definitions is running. The package authz decides from them who may do what.
 //
 // It is the second, small state machine of a node, beside the one of each virtual host, and has a log of its own,
-// number [OwnLogID]. It works the same way: [Machine.Step] decides a [Command] once and emits at most one [Fact], already
-// applied; [Machine.Apply] applies a fact made earlier or elsewhere; [Machine.Snapshot] is the shortest list of facts
-// that leads to the present state. It has no clock, no randomness and no disk: the salt of a password comes in the
-// command.
+// number [OwnLogID]. It works the same way: [Machine.Step] decides a [Command] once and emits at
+// most one [Fact], already applied; [Machine.Apply] applies a fact made earlier or elsewhere;
+// [Machine.Snapshot] is the shortest list of facts that leads to the present state. It has no
+// clock, no randomness and no disk: the salt of a password comes in the command.
 //
 // Other packages (engine, authz, amqpserver, management) never touch the Machine. They read a [View], an immutable copy
 // that the owner of the Machine publishes after each batch, and that any number of goroutines may read.

@@ -16,7 +16,7 @@ type DeadLettersSummary struct {
 	Bytes       int64                 `json:"bytes"`        // of these
 	OldestSec   *float64              `json:"oldest_seconds"`
 	Held        int64                 `json:"held"` // of DeadLetters: those that their queues hold
-	Lost        Shelf                 `json:"lost"`
+	Lost        LostTotals            `json:"lost"`
 	Redriven    uint64                `json:"redriven"`
 	CameBack    uint64                `json:"came_back"` // of these
 	Refused     uint64                `json:"refused"`   // were to be sent back, and stayed

@@ -1,7 +1,7 @@
 package api
 
-// A Shelf of GET /api/x/lost-letters counts the lost letters of a virtual host.
-type Shelf struct {
+// LostTotals of GET /api/x/lost-letters counts the lost letters of a virtual host.
+type LostTotals struct {
 	VHost    string         `json:"vhost"`
 	Messages int            `json:"messages"`
 	Bytes    int64          `json:"bytes"` // against the option lost-letters-max-bytes

@@ -15,8 +15,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// accountsLog is the machine of users and vhosts with its log. A change holds Engine.change until it applies; mu is held
-// only while the machine decides, so that a checkpoint sees no half of a change and waits for no disk.
+// accountsLog is the machine of users and vhosts with its log. A change holds Engine.change until
+// it applies; mu is held only while the machine decides, so that a checkpoint sees no half of a
+// change and waits for no disk.
 type accountsLog struct {
 	engine  *Engine
 	mu      sync.Mutex

@@ -16,7 +16,7 @@ func (r *runner) tellLosses() {
 		switch {
 		case l.Reader != "":
 			r.slog.Warn("direct replies dropped: the client reads too slowly", "vhost", r.name, "connection", l.Reader)
-		case l.Cause == fact.GoneShelf:
+		case l.Cause == fact.GoneEvicted:
 			r.slog.Warn("lost letter deleted: size or age limit reached", "vhost", r.name)
 		case l.Kept:
 			r.slog.Warn("dead letter could not be delivered: kept as a lost letter", "vhost", r.name, "queue", l.Queue, "cause", l.Cause.String())

@@ -28,8 +28,8 @@ func (s *Analysis) fate(set *vhost.Settings) Param {
 	return Param{"fate", "gone"}
 }
 
-// shelfFate is that of dead letters that no queue holds.
-func (s *Analysis) shelfFate() Param { return s.fate(&vhost.Settings{}) }
+// lostFate is that of dead letters that no queue holds.
+func (s *Analysis) lostFate() Param { return s.fate(&vhost.Settings{}) }
 
 func number(name string, n int64) Param { return Param{name, strconv.FormatInt(n, 10)} }
 
@@ -150,7 +150,7 @@ func (f *findings) full(i int, q *vhost.SnapshotQueue) {
 	if sender, ok := from.all.but(i); ok && q.Refuses {
 		f.add(Error, "target_full", "queue", q.Name, Param{"source", f.Queues[sender].Name}, f.fate(&f.Queues[sender].Settings))
 	} else if sender, ok := from.loose.but(i); ok {
-		f.add(Warning, "target_refuses", "queue", q.Name, Param{"source", f.Queues[sender].Name}, limitOf(set), f.shelfFate())
+		f.add(Warning, "target_refuses", "queue", q.Name, Param{"source", f.Queues[sender].Name}, limitOf(set), f.lostFate())
 	}
 }
 
@@ -180,7 +180,7 @@ func (f *findings) settings(q *vhost.SnapshotQueue) {
 		f.add(Note, "max_length_small", "queue", q.Name, limitOf(set))
 	}
 	if hasDLX(set) && !set.AtLeastOnce && set.Limited() && set.Overflow == vhost.RejectPublish {
-		f.add(Note, "reject_publish_at_most_once", "queue", q.Name, limitOf(set), f.shelfFate())
+		f.add(Note, "reject_publish_at_most_once", "queue", q.Name, limitOf(set), f.lostFate())
 	}
 	switch {
 	case set.RetryType == vhost.RetryDisabled:
@@ -203,11 +203,11 @@ func (f *findings) withoutDLX(q *vhost.SnapshotQueue) {
 		f.add(severity, "ttl_without_dlx", "queue", q.Name, number("ms", set.TTL))
 	}
 	if set.DeliveryLimit >= 0 && (f.asksForLimit(q) || f.options.LostLettersMaxBytes == 0) {
-		severity := Note // the shelf has them
+		severity := Note // the lost store has them
 		if f.options.LostLettersMaxBytes == 0 {
 			severity = Warning
 		}
-		f.add(severity, "delivery_limit_without_dlx", "queue", q.Name, number("limit", set.DeliveryLimit), f.shelfFate())
+		f.add(severity, "delivery_limit_without_dlx", "queue", q.Name, number("limit", set.DeliveryLimit), f.lostFate())
 	}
 	if hasDLRK(set) {
 		f.add(Warning, "key_without_dlx", "queue", q.Name, Param{"policy", q.Policy})
@@ -258,7 +258,7 @@ func (f *findings) circles() {
 			}
 		}
 		path := Param{"path", f.told(l)}
-		ends := f.shelfFate()
+		ends := f.lostFate()
 		if !slices.ContainsFunc(l.path, func(q int) bool { return !f.Queues[q].Settings.AtLeastOnce }) {
 			ends = Param{"fate", "held"}
 		}

@@ -200,8 +200,8 @@ func (f *follower) onMissing(i int) Path {
 	switch guarantee {
 	case HeldBack:
 		f.add(Step{After: last, Queue: q.Name, Sure: true, Code: "held_retries", Guarantee: HeldBack})
-	case OnShelf:
-		f.add(Step{After: last, Queue: q.Name, Sure: true, Code: "shelf_keeps", Guarantee: OnShelf,
+	case InLostStore:
+		f.add(Step{After: last, Queue: q.Name, Sure: true, Code: "shelf_keeps", Guarantee: InLostStore,
 			Params: []Param{number("ms", o.LostLettersMaxAge), number("bytes", o.LostLettersMaxBytes)}})
 	}
 	return Path{Event: "target_missing", Happens: true, Code: "on_target_missing"}

@@ -24,12 +24,12 @@ type Guarantee string
 
 // The guarantees.
 const (
-	KeptThere Guarantee = "kept"    // it is where it was
-	MovedOn   Guarantee = "moved"   // in one batch: it is in its queue or in all of the next ones, whatever crashes
-	HeldBack  Guarantee = "held"    // in its queue, for consumers not to see, until its targets take it
-	OnShelf   Guarantee = "shelf"   // among the lost letters
-	LostThere Guarantee = "lost"    // nowhere
-	Refused   Guarantee = "refused" // it never came in, and its publisher is told
+	KeptThere   Guarantee = "kept"    // it is where it was
+	MovedOn     Guarantee = "moved"   // in one batch: it is in its queue or in all of the next ones, whatever crashes
+	HeldBack    Guarantee = "held"    // in its queue, for consumers not to see, until its targets take it
+	InLostStore Guarantee = "shelf"   // among the lost letters
+	LostThere   Guarantee = "lost"    // nowhere
+	Refused     Guarantee = "refused" // it never came in, and its publisher is told
 )
 
 // A Step is one thing that happens to a message, or to a copy of it.
@@ -109,7 +109,7 @@ func (f *follower) full() bool { return len(f.steps) >= PathStepsMax }
 // nowhere is what becomes of a dead letter that finds no place.
 func (f *follower) nowhere(set *vhost.Settings) (fate Param, g Guarantee) {
 	fate = f.fate(set)
-	return fate, map[string]Guarantee{"held": HeldBack, "shelf": OnShelf, "gone": LostThere}[fate.Value]
+	return fate, map[string]Guarantee{"held": HeldBack, "shelf": InLostStore, "gone": LostThere}[fate.Value]
 }
 
 // die follows a message that dies in queue i, of whose keys that is known.
@@ -130,7 +130,7 @@ func (f *follower) dieAs(after, i int, reason fact.Reason, keys []keyShape, befo
 	if !hasDLX(set) {
 		step.Code, step.Guarantee, step.DeadEnd = "no_dlx", LostThere, true
 		if reason == fact.DeliveryLimit && f.options.LostLettersMaxBytes > 0 {
-			step.Code, step.Guarantee = "no_dlx_limit", OnShelf
+			step.Code, step.Guarantee = "no_dlx_limit", InLostStore
 		}
 		f.add(step)
 		return

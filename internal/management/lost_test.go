@@ -29,7 +29,7 @@ func (d *door) queueWith(name, arguments string) {
 	d.want(http.StatusCreated, "PUT", "/api/queues/%2F/"+name, `{"durable":true,"arguments":{`+arguments+`}}`)
 }
 
-// withLostLetters fills a new broker's shelf: three lost letters without an exchange, one without a route.
+// withLostLetters fills a new broker's lost store: three lost letters without an exchange, one without a route.
 func withLostLetters(t *testing.T) *door {
 	t.Helper()
 	d := open(t)
@@ -270,8 +270,8 @@ func TestRepublishManyAndDiscard(t *testing.T) {
 	if got := d.want(200, "POST", path+"/republish", `{"all":true}`).Body.String(); got != fmt.Sprintf(`{"outcomes":{"redriven":%d}}`, n) {
 		t.Errorf("republished: %s", got)
 	}
-	if got := read[[]api.Shelf](d, "/api/x/lost-letters")[0].ByCause; !maps.Equal(got, api.Object[uint64]{"cycle": n}) {
-		t.Errorf("back on the shelf: %v", got)
+	if got := read[[]api.LostTotals](d, "/api/x/lost-letters")[0].ByCause; !maps.Equal(got, api.Object[uint64]{"cycle": n}) {
+		t.Errorf("back in the lost store: %v", got)
 	}
 	first := read[api.LostLetters](d, path+"?limit=1").Items[0]
 	if first.ID != n+1 || first.Target == nil || *first.Target != "q" || first.Deaths[0].Count != 2 {
@@ -406,7 +406,7 @@ func TestDeadLetterMetrics(t *testing.T) {
 	for _, line := range []string{`bartleby_lost_letters_evicted_total{vhost="/"} 4`, `bartleby_lost_letters_bytes{vhost="/"} 0`,
 		dead + "rejected_total" + classic + `"disabled"} 3`, dead + "rejected_total" + quorum + `"at_least_once"} 2`} {
 		if !strings.Contains(text, line+"\n") {
-			t.Errorf("after the shelf has no room and queues are gone: metrics lack %s", line)
+			t.Errorf("after the lost store has no room and queues are gone: metrics lack %s", line)
 		}
 	}
 }

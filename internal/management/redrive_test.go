@@ -213,7 +213,7 @@ func TestDiscardAndBringBack(t *testing.T) {
 	}
 	lost := read[api.MessagePage](d, "/api/x/lost-letters/%2F/messages")
 	if len(lost.Items) != 5 || *lost.Items[0].Cause != "discarded" || *lost.Items[0].Target != "dead" || lost.Items[4].MessageID != "plain" {
-		t.Errorf("on the shelf %+v", lost)
+		t.Errorf("in the lost store %+v", lost)
 	}
 	const some = `{"source":{"lost":true},"ids":[%q,%q,"99"],"target":{"to":"on"}}`
 	d.redrive(fmt.Sprintf(some, lost.Items[0].ID, lost.Items[4].ID))

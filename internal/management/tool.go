@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// serveTool gives out this program, which is rabbitmqadmin under that name, and reports whether the request asks for it.
-// Anybody may have it. Source: RabbitMQ management, /cli/rabbitmqadmin.
+// serveTool gives out this program, which is rabbitmqadmin under that name, and reports whether the
+// request asks for it. Anybody may have it. Source: RabbitMQ management, /cli/rabbitmqadmin.
 func (s *Server) serveTool(w http.ResponseWriter, hr *http.Request) bool {
 	if s.options.Tool == "" || s.Below(hr) != "/cli/rabbitmqadmin" || hr.Method != http.MethodGet && hr.Method != http.MethodHead {
 		return false

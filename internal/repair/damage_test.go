@@ -373,7 +373,7 @@ func repairAndCompare(t *testing.T, dir string, c *harm) {
 		if c.lost >= 0 && n != c.lost || c.lost < 0 && (n == 0 || n > -c.lost) {
 			t.Errorf("%d messages are lost, want %d: %+v", n, c.lost, before.Lost)
 		}
-		if !c.deadLetter && c.lost >= 0 && (after.Held != heldCount || after.LostLetters != shelfCount) {
+		if !c.deadLetter && c.lost >= 0 && (after.Held != heldCount || after.LostLetters != lostCount) {
 			t.Errorf("%d held dead letters, %d lost letters", after.Held, after.LostLetters)
 		}
 	}

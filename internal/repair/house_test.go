@@ -27,7 +27,7 @@ const (
 	workCount   = 600 // in queue work of each virtual host
 	deadCount   = 20  // dead letters in queue dead
 	heldCount   = 5   // held in queue strict
-	shelfCount  = 5   // lost letters
+	lostCount   = 5   // lost letters
 	largeCount  = 6   // in queue large, of largeBytes
 	largeBytes  = 10_000
 	bodyBytes   = 300
@@ -206,7 +206,7 @@ func fillVHost(t *testing.T, ch *amqp.Channel, vhost string) {
 		}
 	}
 	settle(t, &waiting)
-	for queue, count := range map[string]int{"doomed": deadCount, "strict": heldCount, "careless": shelfCount} {
+	for queue, count := range map[string]int{"doomed": deadCount, "strict": heldCount, "careless": lostCount} {
 		for range count {
 			d, ok, err := ch.Get(queue, false)
 			if err != nil || !ok {

@@ -56,7 +56,7 @@ func harmAnywhere(t *testing.T, mem *vfs.Mem, dice *rand.Rand) (removed bool) {
 	return removed
 }
 
-// count sums up the messages of a report, those on the shelf among them.
+// count sums up the messages of a report, those in the lost store among them.
 func count(r *repair.Report) (n uint64) {
 	for _, h := range r.VHosts {
 		n += uint64(h.Messages + h.LostLetters)

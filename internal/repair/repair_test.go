@@ -18,7 +18,7 @@ func TestASoundDirectoryIsSound(t *testing.T) {
 		}
 		for _, h := range r.VHosts {
 			want := workCount + 1 + workCount/30 + deadCount + heldCount + largeCount
-			if h.Messages != want || h.Held != heldCount || h.LostLetters != shelfCount || h.Queues != 7 || !h.Starts {
+			if h.Messages != want || h.Held != heldCount || h.LostLetters != lostCount || h.Queues != 7 || !h.Starts {
 				t.Fatalf("killed %t: %d messages, want %d: %+v", killed, h.Messages, want, h)
 			}
 		}

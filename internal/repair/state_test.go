@@ -71,13 +71,13 @@ func TestDeadLettersWithoutAHistory(t *testing.T) {
 	r := repaired(t, dir)
 	var said []string
 	for _, l := range r.Before.VHosts[0].Lost {
-		said = append(said, fmt.Sprint(l.Kind, " ", l.Queue, l.Shelf, l.Number))
+		said = append(said, fmt.Sprint(l.Kind, " ", l.Queue, l.LostLetters, l.Number))
 	}
 	slices.Sort(said)
 	if want := []string{"history strictfalse 0", "message true 0"}; !slices.Equal(said, want) {
 		t.Fatalf("lost %q, want %q", said, want)
 	}
-	if h := r.VHosts[0]; h.Held != heldCount-1 || h.LostLetters != shelfCount-1 {
+	if h := r.VHosts[0]; h.Held != heldCount-1 || h.LostLetters != lostCount-1 {
 		t.Fatalf("after the repair: %+v", h)
 	}
 	b := start(t, dir)

@@ -120,7 +120,7 @@ func neighbours(lost []Lost) int {
 	const most = 8
 	n := 1
 	for n < len(lost) && lost[n].Kind == vhost.LackRecord && lost[0].Kind == vhost.LackRecord && lost[n].Queue == lost[0].Queue &&
-		lost[n].Shelf == lost[0].Shelf && lost[n].Priority == lost[0].Priority && lost[n].Number == lost[n-1].Number+1 {
+		lost[n].LostLetters == lost[0].LostLetters && lost[n].Priority == lost[0].Priority && lost[n].Number == lost[n-1].Number+1 {
 		n++
 	}
 	if n <= most {

@@ -190,7 +190,7 @@ func describe(v *vhost.VHost) VHost {
 
 func lostOf(l *vhost.Lack) Lost {
 	out := Lost{
-		Kind: l.Kind, Batch: uint64(l.Index), LastBatch: uint64(l.Last), Queue: l.Queue, Shelf: l.Lost, Priority: l.Priority, Number: l.Number,
+		Kind: l.Kind, Batch: uint64(l.Index), LastBatch: uint64(l.Last), Queue: l.Queue, LostLetters: l.Lost, Priority: l.Priority, Number: l.Number,
 		Count: l.Count, Found: l.Found, Position: l.Position, BodyBytes: l.BodyBytes, Exchange: l.Exchange, RoutingKey: l.RoutingKey,
 		DiedIn: l.DiedIn, Why: l.Why,
 	}
@@ -200,7 +200,7 @@ func lostOf(l *vhost.Lack) Lost {
 
 // queueOf names where a message was.
 func queueOf(l *Lost) string {
-	if l.Shelf {
+	if l.LostLetters {
 		return "the lost letters"
 	}
 	return fmt.Sprintf("queue %q", l.Queue)
@@ -253,7 +253,7 @@ func knownOf(l *Lost) string {
 	if l.Position > 0 {
 		known += fmt.Sprintf(", number %d in line", l.Position)
 	}
-	if l.BodyBytes > 0 && !l.Shelf {
+	if l.BodyBytes > 0 && !l.LostLetters {
 		known += fmt.Sprintf(", %d bytes", l.BodyBytes)
 	}
 	if l.Exchange != "" || l.RoutingKey != "" {

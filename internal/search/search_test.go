@@ -11,7 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// filled is a world with dead letters in two queues and on the shelf.
+// filled is a world with dead letters in two queues and in the lost store.
 func filled(t testing.TB, n int) *world {
 	w := newWorld(t)
 	w.declare("orders.dlq")

@@ -14,7 +14,7 @@ import (
 // Options are the choices that hold for a whole vhost. Source: ours, docs/compat/differences.md#dialects;
 // docs/compat/dead-lettering.md#15.
 type Options struct {
-	LostLettersMaxBytes int64 // on the shelf, records and slips; 0: there is no shelf
+	LostLettersMaxBytes int64 // in the lost store, records and slips; 0: there is no lost store
 	LostLettersMaxAge   int64 // ms
 	ConsumerTimeout     int64 // ms that a delivery may stay unsettled where no queue or consumer says otherwise, 0: for ever
 

@@ -301,8 +301,8 @@ func (w *world) enqueued(st *step, f *fact.Fact) {
 	w.live.Add(f.Queue, e)
 	publishes := st.publishes()
 	switch {
-	case f.Queue == ledger.ShelfID:
-		w.shelved(st, e)
+	case f.Queue == ledger.LostStoreID:
+		w.checkStoredLost(st, e)
 	case q.Kept != nil:
 		w.postponed(st, e, m)
 	default:
@@ -371,12 +371,12 @@ func (w *world) ended(st *step, e *ledger.Entry, cause fact.Cause) {
 		if e.State == queue.Unacked && !e.Off {
 			w.violate(Answers, "message %d of %q was purged while somebody had it", e.Message, e.Line.Name)
 		}
-		if e.Line == w.live.Shelf && st.ticks() {
+		if e.Line == w.live.LostStore && st.ticks() {
 			w.sendsBack(st, e)
-		} else if e.Line == w.live.Shelf && st.command.Kind != vhost.Discard {
-			w.violate(Shelf, "dead letter %d of message %d was discarded, and nobody asked for that", e.Seq+1, e.Message)
+		} else if e.Line == w.live.LostStore && st.command.Kind != vhost.Discard {
+			w.violate(LostStore, "dead letter %d of message %d was discarded, and nobody asked for that", e.Seq+1, e.Message)
 		}
-	case fact.GoneShelf:
+	case fact.GoneEvicted:
 		w.checkEvicted(st, e)
 	case fact.Redriven:
 		if st.ticks() || st.command.Kind == vhost.Resend {

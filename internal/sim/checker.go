@@ -47,9 +47,9 @@ const (
 	// Held: a dead letter is held while a target lacks it, comes to none twice, survives, and leaves when
 	// nothing blocks it.
 	Held Checker = "held"
-	// Shelf: a dead letter that no queue took is in the lost store with its cause, within the limits of size and age;
-	// the oldest is removed first; it is republished once.
-	Shelf Checker = "shelf"
+	// LostStore: a dead letter that no queue took is in the lost store with its cause, within the
+	// limits of size and age; the oldest is removed first; it is republished once.
+	LostStore Checker = "lost-store"
 	// Waiting: what came back waits until its instant, no shorter and no longer, over restarts too.
 	Waiting Checker = "waiting"
 	// Schedule: what waits in a delayed exchange, or for its time of delivery, comes then, no sooner and no later,

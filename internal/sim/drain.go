@@ -83,7 +83,7 @@ func (w *world) underWay() (n int) {
 
 // undrained reports whether queues, or lost letters, are left.
 func (w *world) undrained() bool {
-	return w.live.Queues()+w.live.Scheduled()+len(w.live.Shelf.Copies)+len(w.pending) > 0
+	return w.live.Queues()+w.live.Scheduled()+len(w.live.LostStore.Copies)+len(w.pending) > 0
 }
 
 // take has a client take some messages out of a queue and ack them, and delete it once it is short.
@@ -101,7 +101,7 @@ func (w *world) take() {
 			w.decide(c)
 		}
 	}
-	if there := w.live.Shelf.Seqs(); len(there) > 0 {
+	if there := w.live.LostStore.Seqs(); len(there) > 0 {
 		s := &vhost.Selection{}
 		for _, seq := range there[:min(len(there), 50)] {
 			s.IDs = append(s.IDs, uint64(seq)+1)
@@ -109,7 +109,7 @@ func (w *world) take() {
 		ask(vhost.Command{Kind: vhost.Discard, Selection: s})
 	}
 	for q := range w.live.All() {
-		if q.ID == ledger.ShelfID {
+		if q.ID == ledger.LostStoreID {
 			return
 		}
 		if q.Kept != nil {

@@ -12,17 +12,17 @@ import (
 
 // expectation is what a command must lead to, worked out before it is stepped.
 type expectation struct {
-	targets []fact.QueueID           // of a publish, that take it
-	keepers []string                 // delayed exchanges that keep it
-	invalid bool                     // it must be refused: its delay is none
-	refused bool                     // a queue keeps it out
-	unsure  bool                     // a dead letter of the one it keeps out may change what the others do
-	ready   uint64                   // in the queue that is declared, purged or deleted
-	known   bool                     // that queue is there
-	shelf   map[uint64]*ledger.Entry // dead letters that a command names
-	waiting []*ledger.Entry          // messages that it names, nil: nothing waits there
-	gone    []string                 // what became of these
-	named   *ledger.Entry            // the message that is sent anew
+	targets     []fact.QueueID           // of a publish, that take it
+	keepers     []string                 // delayed exchanges that keep it
+	invalid     bool                     // it must be refused: its delay is none
+	refused     bool                     // a queue keeps it out
+	unsure      bool                     // a dead letter of the one it keeps out may change what the others do
+	ready       uint64                   // in the queue that is declared, purged or deleted
+	known       bool                     // that queue is there
+	lostLetters map[uint64]*ledger.Entry // dead letters that a command names
+	waiting     []*ledger.Entry          // messages that it names, nil: nothing waits there
+	gone        []string                 // what became of these
+	named       *ledger.Entry            // the message that is sent anew
 }
 
 // foresee works out where a publish goes and whom it finds full, and what answers must count.
@@ -42,9 +42,9 @@ func (w *world) foresee(c *vhost.Command) (x expectation) {
 			}
 		}
 	case vhost.Republish, vhost.Discard:
-		x.shelf = map[uint64]*ledger.Entry{}
+		x.lostLetters = map[uint64]*ledger.Entry{}
 		for _, id := range c.Selection.IDs {
-			x.shelf[id] = w.live.Find(ledger.ShelfID, queue.Seq(id-1))
+			x.lostLetters[id] = w.live.Find(ledger.LostStoreID, queue.Seq(id-1))
 		}
 	case vhost.Resend:
 		x.named = w.CopyAt(c.Edit.Source, c.Edit.ID)

@@ -48,7 +48,7 @@ func (w *world) replaces(e *ledger.Entry) *ledger.Entry {
 type flight struct {
 	from    *ledger.Entry
 	came    []*ledger.Entry // into queues
-	shelf   []slot          // and onto the shelf
+	lost    []lostSlot      // and into the lost store
 	astray  int             // by way of queues that kept it out
 	hops    bool            // some of these went too far
 	arrived bool            // a queue has it
@@ -56,7 +56,7 @@ type flight struct {
 }
 
 // fired checks that a message was due, or that somebody had it fired; that it has come to each queue to which its
-// exchange leads by then, once; and that whatever found no place is on the shelf.
+// exchange leads by then, once; and that whatever found no place is in the lost store.
 func (w *world) fired(st *step, e *ledger.Entry) {
 	if due := st.ticks() && e.Until <= st.stamp.Now; !due && !st.names(vhost.FireNow, e) {
 		w.violate(Schedule, "message %d of %q fired at %d by command %d, it is due at %d", e.Message, e.Line.Name, st.stamp.Now, st.command.Kind, e.Until)
@@ -69,13 +69,13 @@ func (w *world) fired(st *step, e *ledger.Entry) {
 	if st.structural || e.Way.Keys == nil {
 		return // where it went is not known any more
 	}
-	var want []slot
+	var want []lostSlot
 	ids, _, there := w.route(ledger.Way{Exchange: e.Line.Name, Keys: e.Way.Keys}, e)
 	switch {
 	case !there:
-		want = []slot{{fact.LostExchange, ""}}
+		want = []lostSlot{{fact.LostExchange, ""}}
 	case len(ids) == 0:
-		want = []slot{{fact.LostRoute, ""}}
+		want = []lostSlot{{fact.LostRoute, ""}}
 	}
 	for _, l := range f.came {
 		if !slices.Contains(ids, l.Line.ID) {
@@ -107,8 +107,8 @@ func (w *world) takeOff(st *step, e *ledger.Entry) *flight {
 			f.astray++
 			f.hops = f.hops || l.Lost == fact.LostHops
 			continue
-		case l.Line == w.live.Shelf: // it goes on from where it waited: the other ways that it had were gone
-			f.shelf = append(f.shelf, slot{l.Lost, l.Way.Target})
+		case l.Line == w.live.LostStore: // it goes on from where it waited: the other ways that it had were gone
+			f.lost = append(f.lost, lostSlot{l.Lost, l.Way.Target})
 			w.went(l, ledger.Way{Exchange: e.Line.Name, Keys: to.Keys})
 		default:
 			f.came = append(f.came, l)
@@ -128,9 +128,9 @@ func (w *world) takeOff(st *step, e *ledger.Entry) *flight {
 
 // landed looks at one queue to which a message leads that fired, and tells how it is lost there; the zero slot if it is
 // not.
-func (w *world) landed(st *step, f *flight, q *ledger.Line) slot {
+func (w *world) landed(st *step, f *flight, q *ledger.Line) lostSlot {
 	if q == nil {
-		return slot{}
+		return lostSlot{}
 	}
 	e, view := f.from, w.view(st, q)
 	came := 0
@@ -146,7 +146,7 @@ func (w *world) landed(st *step, f *flight, q *ledger.Line) slot {
 	case came == 1 && circles:
 		w.violate(Schedule, "message %d, which died of %v, fired in %q and came to %q again", e.Message, e.Deaths, e.Line.Name, q.Name)
 	case circles:
-		return slot{fact.LostCycle, q.Name}
+		return lostSlot{fact.LostCycle, q.Name}
 	case came == 1:
 		f.arrived = true
 	case view == nil:
@@ -155,31 +155,31 @@ func (w *world) landed(st *step, f *flight, q *ledger.Line) slot {
 	default:
 		if _, passesOn := view.Settings.DLX(); view.Settings.Overflow == vhost.RejectPublishDLX && passesOn {
 			f.door = true
-			return slot{}
+			return lostSlot{}
 		}
-		return slot{fact.LostRefused, q.Name}
+		return lostSlot{fact.LostRefused, q.Name}
 	}
-	return slot{}
+	return lostSlot{}
 }
 
-// checkLanded makes sure that what found no place is on the shelf, if there is one, and that the message ended
+// checkLanded makes sure that what found no place is in the lost store, if there is one, and that the message ended
 // accordingly.
-func (w *world) checkLanded(f *flight, lost []slot) {
+func (w *world) checkLanded(f *flight, lost []lostSlot) {
 	e, there := f.from, w.live.Number("lost-letters-max-bytes") > 0
-	order := func(a, b slot) int { return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.cause, b.cause)) }
+	order := func(a, b lostSlot) int { return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.cause, b.cause)) }
 	want := slices.Clone(lost)
 	if !there {
 		want = nil
 	}
-	slices.SortFunc(f.shelf, order)
+	slices.SortFunc(f.lost, order)
 	slices.SortFunc(want, order)
-	if !slices.Equal(f.shelf, want) {
-		w.violate(Schedule, "message %d fired in %q, and the shelf has %v, expected %v", e.Message, e.Line.Name, f.shelf, want)
+	if !slices.Equal(f.lost, want) {
+		w.violate(Schedule, "message %d fired in %q, and the lost store has %v, expected %v", e.Message, e.Line.Name, f.lost, want)
 	}
 	if len(lost) > 0 {
 		w.result.Scheduled["lost"]++
 	}
-	as := func(x slot) bool { return x.cause == e.Cause }
+	as := func(x lostSlot) bool { return x.cause == e.Cause }
 	switch placed := f.arrived || len(want) > 0; {
 	case !placed && f.door: // what it has become beyond that door may be lost, or not
 	case placed != (e.Cause == fact.Fired), !placed && !slices.ContainsFunc(lost, as):
@@ -197,7 +197,7 @@ func (w *world) foretellKept(d *departure, p *passage, holds bool) {
 		switch {
 		case q != nil && slices.Contains(e.Took, q.ID):
 		case w.Messages[e.Message].Nonsense:
-			p.shelf = append(p.shelf, slot{fact.LostRefused, ""})
+			p.lost = append(p.lost, lostSlot{fact.LostRefused, ""})
 			if holds && q != nil {
 				p.took = append(p.took, q.ID)
 			}
@@ -215,6 +215,6 @@ func (w *world) foretellKept(d *departure, p *passage, holds bool) {
 	case full && holds:
 		p.held = fact.LostRefused
 	case full:
-		p.shelf = append(p.shelf, slot{fact.LostRefused, ""})
+		p.lost = append(p.lost, lostSlot{fact.LostRefused, ""})
 	}
 }

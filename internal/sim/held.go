@@ -78,7 +78,7 @@ func (w *world) onItsWay(st *step, d *departure) {
 		}
 	}
 	for _, l := range d.deadLetters {
-		if slices.Contains(e.Took, l.Line.ID) || !slices.Contains(d.noted, l.Line.ID) && l.Line.Kept == nil && l.Line != w.live.Shelf {
+		if slices.Contains(e.Took, l.Line.ID) || !slices.Contains(d.noted, l.Line.ID) && l.Line.Kept == nil && l.Line != w.live.LostStore {
 			w.violate(Held, "message %d came from %q to %q, queues %v had it, and %v are noted", e.Message, e.Line.Name, l.Line.Name, e.Took, d.noted)
 		}
 	}

@@ -215,7 +215,7 @@ func (w *world) checkGone(st *step, e *ledger.Entry, cause fact.Cause) {
 		w.violate(Held, "message %d was held in %q, and is gone (%s)", e.Message, e.Line.Name, cause)
 	}
 	if cause == fact.GoneLimit && w.live.Number("lost-letters-max-bytes") > 0 {
-		w.violate(Shelf, "message %d of %q came back too often and is gone, and there is a shelf", e.Message, e.Line.Name)
+		w.violate(LostStore, "message %d of %q came back too often and is gone, and there is a lost store", e.Message, e.Line.Name)
 	}
 }
 
@@ -290,7 +290,7 @@ func (w *world) checkStrays(st *step) {
 		if w.violation == nil && (!st.publishes() || m.Step < w.step && st.command.Kind == vhost.Publish || len(l.Deaths) == 0 || l.Deaths[len(l.Deaths)-1].Reason != "maxlen") {
 			checker := Moves
 			if st.command.Kind == vhost.Republish {
-				checker = Shelf
+				checker = LostStore
 			}
 			w.violate(checker, "a dead letter of message %d arrived in %q, and no copy has ended for it", l.Message, l.Line.Name)
 		}

@@ -11,26 +11,26 @@ import (
 // passage is what must become of a departure.
 type passage struct {
 	took    []fact.QueueID // targets that have it, if its queue holds it for the others
-	shelf   []slot         // dead letters that go on the shelf, if there is one
+	lost    []lostSlot     // dead letters that go in the lost store, if there is one
 	held    fact.Cause     // why it is held, 0 if it is not
 	kept    bool
 	arrived bool // somewhere
 	door    bool // or it was refused by a queue that passes it on
 }
 
-// slot is where on the shelf a dead letter belongs.
-type slot struct {
+// slot is where in the lost store a dead letter belongs.
+type lostSlot struct {
 	cause  fact.Cause
 	target string
 }
 
-// checkPassage makes sure that a dead letter is with each target exactly once, held for it, or on the shelf
+// checkPassage makes sure that a dead letter is with each target exactly once, held for it, or in the lost store
 // for it. The outcome is Moved, the cause of a loss, or 0 if the copy is still in its queue.
 func (w *world) checkPassage(st *step, d *departure, outcome fact.Cause) *passage {
 	e := d.from
 	for i, l := range d.deadLetters {
 		switch {
-		case l.Line == w.live.Shelf:
+		case l.Line == w.live.LostStore:
 		case slices.Contains(e.Took, l.Line.ID):
 			w.violate(Held, "message %d, held in %q, came to %q a second time", e.Message, e.Line.Name, l.Line.Name)
 		case slices.ContainsFunc(d.deadLetters[:i], func(o *ledger.Entry) bool { return o.Line == l.Line }):
@@ -45,9 +45,9 @@ func (w *world) checkPassage(st *step, d *departure, outcome fact.Cause) *passag
 	}
 	p := w.foretell(st, d, outcome)
 	if st.portions <= 1 { // else a target may have got space since it refused the dead letter
-		w.checkShelved(d, p)
+		w.checkAllStored(d, p)
 	}
-	kept := w.live.Number("lost-letters-max-bytes") > 0 && len(p.shelf) > 0
+	kept := w.live.Number("lost-letters-max-bytes") > 0 && len(p.lost) > 0
 	gone := !p.kept && p.held == 0
 	// Of a dead letter on its way to very many, some targets had refused it before.
 	p.arrived = p.arrived || d.again && !d.waited && outcome == fact.Moved && len(e.Took) > 0
@@ -55,11 +55,11 @@ func (w *world) checkPassage(st *step, d *departure, outcome fact.Cause) *passag
 	case gone == (outcome == 0):
 		w.violate(Held, "message %d died of %v in %q: kept %t, held for %q, and ended as %q", e.Message, d.deaths, e.Line.Name, p.kept, p.held, outcome)
 	case gone && p.door && !p.arrived && !kept: // what it has become beyond that door may be lost, or not
-	case gone && (p.arrived || kept || len(p.shelf) == 0) != (outcome == fact.Moved):
+	case gone && (p.arrived || kept || len(p.lost) == 0) != (outcome == fact.Moved):
 		w.violate(Moves, "message %d died of %v in %q and ended as %q; some target has it: %t, it is lost: %v",
-			e.Message, d.deaths, e.Line.Name, outcome, p.arrived, p.shelf)
-	case gone && outcome != fact.Moved && !slices.ContainsFunc(p.shelf, func(x slot) bool { return x.cause == outcome }):
-		w.violate(Shelf, "message %d died of %v in %q and is lost as %q, expected %v", e.Message, d.deaths, e.Line.Name, outcome, p.shelf)
+			e.Message, d.deaths, e.Line.Name, outcome, p.arrived, p.lost)
+	case gone && outcome != fact.Moved && !slices.ContainsFunc(p.lost, func(x lostSlot) bool { return x.cause == outcome }):
+		w.violate(LostStore, "message %d died of %v in %q and is lost as %q, expected %v", e.Message, d.deaths, e.Line.Name, outcome, p.lost)
 	}
 	return p
 }
@@ -72,13 +72,13 @@ func (w *world) foretell(st *step, d *departure, outcome fact.Cause) *passage {
 	switch {
 	case d.nowhere == 0:
 	case len(e.Took) > 0 && d.nowhere == fact.LostRoute: // the targets that lack it are no targets any more
-		p.shelf, p.arrived = nil, true
+		p.lost, p.arrived = nil, true
 	case holds && d.nowhere != fact.GoneLimit:
 		p.held = d.nowhere
 	default:
-		p.shelf = []slot{{d.nowhere, ""}}
+		p.lost = []lostSlot{{d.nowhere, ""}}
 		if d.nowhere == fact.GoneLimit { // it can go back
-			p.shelf[0].target = e.Line.Name
+			p.lost[0].target = e.Line.Name
 		}
 	}
 	w.foretellKept(d, p, holds)
@@ -105,14 +105,14 @@ func (w *world) foretell(st *step, d *departure, outcome fact.Cause) *passage {
 			w.lacks(d, p, q, view)
 		}
 	}
-	p.kept = len(circling) > 0 && d.set.CycleKeep && d.reason() == "expired" && !d.again && p.held == 0 && !p.arrived && !p.door && len(p.shelf) == 0
+	p.kept = len(circling) > 0 && d.set.CycleKeep && d.reason() == "expired" && !d.again && p.held == 0 && !p.arrived && !p.door && len(p.lost) == 0
 	if p.kept {
 		return p
 	}
 	for _, q := range circling {
 		switch {
 		case !holds:
-			p.shelf = append(p.shelf, slot{fact.LostCycle, q.Name})
+			p.lost = append(p.lost, lostSlot{fact.LostCycle, q.Name})
 		case p.held == 0:
 			p.held = fact.LostCycle
 		}
@@ -133,7 +133,7 @@ func (w *world) lacks(d *departure, p *passage, q *ledger.Line, view *vhost.Queu
 	case d.waited || d.set.AtLeastOnce:
 		p.held = fact.LostRefused
 	default:
-		p.shelf = append(p.shelf, slot{fact.LostRefused, q.Name})
+		p.lost = append(p.lost, lostSlot{fact.LostRefused, q.Name})
 	}
 }
 

@@ -183,9 +183,9 @@ func (w *world) compareCopy(e *ledger.Entry, c *copied) {
 		w.violate(Replay, "message %d in %q was handed out, says the log, and is not flagged", e.Message, name)
 	case e.Handed && !handed:
 		w.violate(Counts, "message %d in %q was with a consumer, says the log, and that is forgotten", e.Message, name)
-	case e.Line.ID == ledger.ShelfID && uint64(e.Origin) != c.fact.N:
-		w.violate(Shelf, "dead letter %d of message %d is one of %x, says the log, and one of %x after it", e.Seq+1, e.Message, e.Origin, c.fact.N)
-	case e.Line.ID != ledger.ShelfID && uint64(e.Acquired) != c.fact.N || uint64(e.Failed) != c.failed:
+	case e.Line.ID == ledger.LostStoreID && uint64(e.Origin) != c.fact.N:
+		w.violate(LostStore, "dead letter %d of message %d is one of %x, says the log, and one of %x after it", e.Seq+1, e.Message, e.Origin, c.fact.N)
+	case e.Line.ID != ledger.LostStoreID && uint64(e.Acquired) != c.fact.N || uint64(e.Failed) != c.failed:
 		w.violate(Counts, "message %d in %q came back %d times, %d failed; expected %d, %d", e.Message, name, c.fact.N, c.failed, e.Acquired, e.Failed)
 	case e.Until != c.fact.At && e.Line.Kept != nil:
 		w.violate(Schedule, "message %d in %q is due at %d, expected %d", e.Message, name, c.fact.At, e.Until)
@@ -197,8 +197,8 @@ func (w *world) compareCopy(e *ledger.Entry, c *copied) {
 		w.violate(Replay, "message %d in %q expires at %d, expected %d, or has another history", e.Message, name, c.fact.Entry.ExpireAt, e.ExpireAt)
 	case c.held != nil && (c.held.Cause != e.Lost || !slices.Equal(c.held.Took, e.Took)):
 		w.violate(Held, "message %d in %q is held for %q and queues %v have it, expected %q, %v", e.Message, name, c.held.Cause, c.held.Took, e.Lost, e.Took)
-	case e.Line == w.base.Shelf && fact.Cause(c.fact.Entry.Priority) != e.Lost:
-		w.violate(Shelf, "message %d is on the shelf as %q, expected %q", e.Message, fact.Cause(c.fact.Entry.Priority), e.Lost)
+	case e.Line == w.base.LostStore && fact.Cause(c.fact.Entry.Priority) != e.Lost:
+		w.violate(LostStore, "message %d is in the lost store as %q, expected %q", e.Message, fact.Cause(c.fact.Entry.Priority), e.Lost)
 	}
 	e.Redelivered, e.Handed = redelivered, handed
 	if e.State == queue.Waiting || e.State == queue.Held {

@@ -54,8 +54,8 @@ func (w *world) becameBack(st *step, e *ledger.Entry) (came []*ledger.Entry) {
 	return came
 }
 
-// discarded reports whether a copy that has gone is on the shelf now because somebody discarded it, and not because it
-// died.
+// discarded reports whether a copy that has gone is in the lost store now because somebody
+// discarded it, and not because it died.
 func (w *world) discarded(st *step, e *ledger.Entry) bool {
 	return st.ticks() && slices.ContainsFunc(st.deadLetters, func(l *ledger.Entry) bool {
 		return l.Message == e.Message && l.Lost == fact.Discarded && slices.Equal(l.Deaths, e.Deaths)
@@ -151,7 +151,7 @@ func (w *world) checkSent(st *step, j *ledger.Job, x *sent) {
 	switch {
 	case !may:
 		w.violate(Redrive, "job %d took message %d out of %q, which its user may not take", j.ID, e.Message, e.Line.Name)
-	case j.Source.Lost != (e.Line == w.live.Shelf) || !j.Source.Lost && e.Line.Name != j.Source.Queue:
+	case j.Source.Lost != (e.Line == w.live.LostStore) || !j.Source.Lost && e.Line.Name != j.Source.Queue:
 		w.violate(Redrive, "job %d took message %d out of %q", j.ID, e.Message, e.Line.Name)
 	case e.State != queue.Ready:
 		w.violate(Redrive, "job %d took message %d of %q, which was not ready: %d", j.ID, e.Message, e.Line.Name, e.State)
@@ -185,13 +185,13 @@ func (w *world) checkSent(st *step, j *ledger.Job, x *sent) {
 	w.checkWhither(st, x, w.wayOf(j, st, e), j.Force)
 }
 
-// checkDiscarded makes sure that what was discarded is on the shelf, if there is one and it was not there.
+// checkDiscarded makes sure that what was discarded is in the lost store, if there is one and it was not there.
 func (w *world) checkDiscarded(j *ledger.Job, x *sent) {
 	want := 1
 	if j.Source.Lost || w.live.Number("lost-letters-max-bytes") == 0 {
 		want = 0
 	}
-	if len(x.came) != want || want == 1 && (x.came[0].Line != w.live.Shelf || x.came[0].Way.Target != x.from.Line.Name) {
+	if len(x.came) != want || want == 1 && (x.came[0].Line != w.live.LostStore || x.came[0].Way.Target != x.from.Line.Name) {
 		w.violate(Redrive, "message %d of %q was discarded by job %d, and became %d dead letters", x.from.Message, x.from.Line.Name, j.ID, len(x.came))
 	}
 }

@@ -15,7 +15,7 @@ func (w *world) entryOf(f *fact.Fact, index storage.Index, durable bool) *ledger
 		HasHistory: f.Entry.Flags&queue.HasHistory != 0, Redelivered: f.Entry.Flags&queue.Redelivered != 0, At: index,
 		Bytes: int64(f.Entry.BodyBytes), Until: f.At,
 	}
-	if f.Queue == ledger.ShelfID {
+	if f.Queue == ledger.LostStoreID {
 		e.Lost, e.Origin = fact.Cause(f.Entry.Priority), uint32(f.N)
 	}
 	if e.HasHistory {

@@ -68,7 +68,7 @@ type Result struct {
 	Spilled    int                       // transient ones
 	Warmed     int                       // durable ones that were read from the disk
 	Facts      map[fact.Kind]int
-	Shelved    map[fact.Cause]int // dead letters that came to the shelf
+	StoredLost map[fact.Cause]int // dead letters that came to the lost store
 	Held       map[fact.Cause]int // dead letters that were held, or held on
 	Released   int                // held dead letters that left
 	Partly     int                // that some of their targets have
@@ -85,7 +85,7 @@ func newResult() Result {
 	return Result{
 		Succeeded: map[vhost.CommandKind]int{}, Effects: map[vhost.EffectKind]int{}, Ended: map[fact.Cause]int{},
 		Harmed: map[string]int{}, Found: map[string]int{}, CutAt: map[string]int{}, FailedAt: map[string]int{}, BrokenAt: map[string]int{}, Facts: map[fact.Kind]int{},
-		Shelved: map[fact.Cause]int{}, Held: map[fact.Cause]int{}, Answered: map[string]int{}, Scheduled: map[string]int{},
+		StoredLost: map[fact.Cause]int{}, Held: map[fact.Cause]int{}, Answered: map[string]int{}, Scheduled: map[string]int{},
 	}
 }
 

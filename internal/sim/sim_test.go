@@ -150,7 +150,7 @@ func (r *Result) add(o *Result) {
 	sum(r.Found, o.Found)
 	r.CutAway += o.CutAway
 	sum(r.Facts, o.Facts)
-	sum(r.Shelved, o.Shelved)
+	sum(r.StoredLost, o.StoredLost)
 	sum(r.Held, o.Held)
 	sum(r.Answered, o.Answered)
 	sum(r.Scheduled, o.Scheduled)
@@ -192,7 +192,7 @@ func (r *Result) checkCoverage(t *testing.T) {
 			t.Errorf("effect %d was never shown", k)
 		}
 	}
-	without := uint64(0) // lost where there was no shelf: rare, and each cause is asked for on the shelf
+	without := uint64(0) // lost where there was no lost store: rare, and each cause is asked for in the lost store
 	for c := fact.Acked; c <= fact.Discarded; c++ {
 		switch {
 		case c == fact.Damaged: // nothing is repaired
@@ -204,7 +204,7 @@ func (r *Result) checkCoverage(t *testing.T) {
 		}
 	}
 	if without == 0 {
-		t.Error("no dead letter was lost without a shelf")
+		t.Error("no dead letter was lost without a lost store")
 	}
 	r.checkDeadLetters(t)
 	if r.Crashes == 0 || r.Failures == 0 || r.Full == 0 || r.Reclaimed == 0 {
@@ -253,8 +253,8 @@ func (r *Result) checkDeadLetters(t *testing.T) {
 		}
 	}
 	for _, c := range []fact.Cause{fact.GoneLimit, fact.LostExchange, fact.LostRoute, fact.LostCycle, fact.LostRefused} {
-		if r.Shelved[c] == 0 {
-			t.Errorf("no dead letter came to the shelf as %q", c)
+		if r.StoredLost[c] == 0 {
+			t.Errorf("no dead letter came to the lost store as %q", c)
 		}
 	}
 	for _, c := range []fact.Cause{fact.LostExchange, fact.LostRoute, fact.LostRefused} {
@@ -272,7 +272,7 @@ func (r *Result) checkDeadLetters(t *testing.T) {
 	if r.Released == 0 || r.Partly == 0 || r.Waited == 0 || r.Survived == 0 || r.TimedOut == 0 || r.Late == 0 {
 		t.Errorf("not all of these have happened")
 	}
-	t.Logf("on the shelf: %v; held: %v; facts: %v", counts(r.Shelved), counts(r.Held), counts(r.Facts))
+	t.Logf("in the lost store: %v; held: %v; facts: %v", counts(r.StoredLost), counts(r.Held), counts(r.Facts))
 }
 
 func counts[K interface {

@@ -60,7 +60,7 @@ func (w *world) checkSums() {
 			w.violate(Limits, "queue %q holds %d of %d, %d bytes of %d, %d ready", q.Name, n, set.MaxLength, bytes, set.MaxLengthBytes, q.Ready)
 		}
 	}
-	w.checkShelf(excess)
+	w.checkLostStore(excess)
 	if at, due := w.vhost.Due(); w.o.Portions == 0 || !due || at > w.stamp().Now { // else a tick goes on
 		w.checkServed()
 	}
@@ -102,13 +102,13 @@ func (w *world) checkPunctual() {
 			due := e.State != queue.Unacked && e.ExpireAt != 0 && e.ExpireAt <= now
 			switch {
 			// it waits for space
-			case w.cramped && q != w.live.Shelf && (q.Kept != nil || due || e.State == queue.Waiting):
+			case w.cramped && q != w.live.LostStore && (q.Kept != nil || due || e.State == queue.Waiting):
 			case q.Kept != nil && e.Until <= now:
 				w.violate(Schedule, "message %d was due in %q at %d, it is %d", e.Message, q.Name, e.Until, now)
 			case e.State == queue.Waiting && e.Until <= now:
 				w.violate(Waiting, "message %d in %q waits until %d, it is %d", e.Message, q.Name, e.Until, now)
-			case due && q == w.live.Shelf:
-				w.violate(Shelf, "dead letter %d may be on the shelf until %d, it is %d", e.Seq+1, e.ExpireAt, now)
+			case due && q == w.live.LostStore:
+				w.violate(LostStore, "dead letter %d may be in the lost store until %d, it is %d", e.Seq+1, e.ExpireAt, now)
 			case due && !(headOnly && e.State == queue.Ready && q.Head() != e):
 				w.violate(Expiry, "a message in %q was due at %d, it is %d", q.Name, e.ExpireAt, now)
 			}

@@ -63,8 +63,8 @@ type Pages interface {
 	// Put keeps a page and names it: in the log of pages, or, if it is transient, where a restart forgets it. p is
 	// lent until return.
 	Put(p []byte, transient bool) Ref
-	// Get returns a page, and may wait for the disk. It is lent until the next Put or Get, a transient one for good. Of a
-	// transient page r may name a part.
+	// Get returns a page, and may wait for the disk. It is lent until the next Put or Get, a
+	// transient one for good. Of a transient page r may name a part.
 	Get(r Ref) []byte
 	// Drop gives a transient page back. Others are given back by what their owner says is live (decision 10).
 	Drop(r Ref)

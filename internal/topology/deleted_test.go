@@ -7,8 +7,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
-// If this fails, the bindings of deleted exchanges stay in memory for as long as their owner keeps the exchanges: a client
-// that binds and deletes again and again sets the memory alarm.
+// If this fails, the bindings of deleted exchanges stay in memory for as long as their owner keeps
+// the exchanges: a client that binds and deletes again and again sets the memory alarm.
 func TestDeletedExchangesKeepNoBindings(t *testing.T) {
 	t.Parallel()
 	for _, kind := range Types() {

@@ -359,7 +359,7 @@ func (v *VHost) lose(from *queueState, c fact.Cause, kept bool) {
 }
 
 // A Loss is a dead letter of Queue that found no place. Kept says that the lost store has it. With
-// the cause GoneShelf it is a dead letter that the lost store gave up. With a Reader it is none: a
+// the cause GoneEvicted it is a dead letter that the lost store gave up. With a Reader it is none: a
 // direct reply that found no space on its way to the connection of that name.
 type Loss struct {
 	Queue  string

@@ -25,7 +25,8 @@ const (
 	// Done answers a command: Command, its kind; Name, Count and Consumers as that command has them
 	// (DeclareQueue: name, ready, consumers; PurgeQueue and DeleteQueue: Count; Consume and Cancel: Name, the tag).
 	Done
-	// Cancelled tells a consumer's frontend that the broker cancelled it: ConsumerTag. Source: RabbitMQ consumer-cancel.
+	// Cancelled tells a consumer's frontend that the broker cancelled it: ConsumerTag. Source:
+	// RabbitMQ consumer-cancel.
 	Cancelled
 	// Closed refuses a command: Err, which says whether the channel or the connection closes. The channel
 	// is closed in the machine already.

@@ -187,7 +187,7 @@ func TestPathsAreWhatHappens(t *testing.T) {
 			t.Fatalf("seed %d: %v\n%s", seed, err, strings.Join(lines, "\n"))
 		}
 		got := whereabouts(machine.Reader())
-		round := got["shelf:cycle"] + got["held:cycle"]
+		round := got["lost:cycle"] + got["held:cycle"]
 		delete(got, "held:cycle")
 		if event == "expire" && round > 0 && loopsOf(s, "loop", "loop_limited", "loop_returned") == nil {
 			t.Fatalf("seed %d: what nobody has rejected came round, and no loop was found\n%s", seed, strings.Join(lines, "\n"))
@@ -213,7 +213,7 @@ func TestPathsAreWhatHappens(t *testing.T) {
 			compared[place]++
 		}
 	}
-	for _, place := range []string{"q1", "shelf:no_exchange", "shelf:no_route", "shelf:cycle", "shelf:refused", "held"} {
+	for _, place := range []string{"q1", "lost:no_exchange", "lost:no_route", "lost:cycle", "lost:refused", "held"} {
 		if compared[place] < 3 {
 			t.Errorf("seed %d: %v", seed, compared)
 		}
@@ -239,7 +239,7 @@ func whereabouts(v vhost.Reader) map[string]int {
 		}
 	}
 	v.LostLetters(0, func(l vhost.LostLetter) bool {
-		n["shelf:"+l.Cause.String()]++
+		n["lost:"+l.Cause.String()]++
 		return true
 	})
 	return n
@@ -259,8 +259,8 @@ func foretold(s *lint.Analysis, event string) (where map[string]int, sure bool) 
 		case step.Guarantee == lint.HeldBack && !held[step.After]:
 			held[step.After] = true
 			where["held"]++
-		case step.Guarantee == lint.OnShelf:
-			where["shelf:"+causes[step.Code]]++
+		case step.Guarantee == lint.InLostStore:
+			where["lost:"+causes[step.Code]]++
 		case strings.HasPrefix(step.Code, "rests") || step.Code == "cycle_kept":
 			where[step.Queue]++
 		}

@@ -95,8 +95,8 @@ func (v *VHost) loser() (seq queue.Seq, ok bool) {
 
 // evict ends a lost letter that the lost store has no space or no time for any more.
 func (s *step) evict(seq queue.Seq) {
-	s.note(Loss{Cause: fact.GoneShelf})
-	s.end(s.lost, seq, fact.GoneShelf)
+	s.note(Loss{Cause: fact.GoneEvicted})
+	s.end(s.lost, seq, fact.GoneEvicted)
 	s.markDirty(s.lost, 0)
 }
 

@@ -75,7 +75,7 @@ func (c *coverage) check(t *testing.T) {
 			t.Errorf("no duel has seen the fact %d", k)
 		}
 	}
-	for _, k := range []fact.Cause{fact.Acked, fact.Moved, fact.GoneRejected, fact.GoneExpired, fact.GoneMaxLen, fact.GonePurged, fact.GoneShelf, fact.Redriven} {
+	for _, k := range []fact.Cause{fact.Acked, fact.Moved, fact.GoneRejected, fact.GoneExpired, fact.GoneMaxLen, fact.GonePurged, fact.GoneEvicted, fact.Redriven} {
 		if c.ended[k] == 0 {
 			t.Errorf("no duel has seen a copy end as %q", k)
 		}

@@ -48,7 +48,7 @@ func (d *duel) state() *oracle.State {
 		}
 	}
 	slices.SortFunc(s.Queues, func(a, b oracle.QueueState) int { return strings.Compare(a.Name, b.Name) })
-	s.Shelf = d.copies(v.lost)
+	s.LostStore = d.copies(v.lost)
 	return s
 }
 
@@ -91,7 +91,7 @@ var places = map[queue.State]oracle.Place{
 // deadLetter is a dead letter that comes to a queue.
 func (d *duel) deadLetter(f *fact.Fact) string {
 	if r := f.Entry.Ref(testLog); r.Log == storage.Volatile && d.world.v.volatile.chunk(r.Index) == nil {
-		return "" // it came from the shelf, and was gone again in the same step
+		return "" // it came from the lost store, and was gone again in the same step
 	}
 	c, err := fact.ParseRecord(d.record(f.Entry.Ref(testLog)))
 	if err != nil {

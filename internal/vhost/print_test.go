@@ -20,7 +20,7 @@ func (sc *scenario) copyName(q fact.QueueID, s queue.Seq) string {
 	lane, n := uint64(s)>>56, uint64(s)&(1<<56-1)+1
 	name := sc.queues[q]
 	if q == lostID {
-		name = "shelf"
+		name = "lost"
 	}
 	if strings.HasPrefix(name, "schedule of ") {
 		return "scheduled " + ScheduledID{q, uint64(s)}.String()

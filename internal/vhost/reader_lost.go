@@ -86,7 +86,7 @@ type LostCounts struct {
 // LostStore counts the lost letters.
 func (r Reader) LostStore() LostCounts {
 	m := r.v.lost.messages
-	return LostCounts{Messages: m.Ready(), Bytes: m.Bytes(queue.Ready), ByCause: r.v.lostBy, Evicted: r.v.books.Ended[fact.GoneShelf]}
+	return LostCounts{Messages: m.Ready(), Bytes: m.Bytes(queue.Ready), ByCause: r.v.lostBy, Evicted: r.v.books.Ended[fact.GoneEvicted]}
 }
 
 // LostLetters visits the lost letters with an ID greater than after, oldest first, until visit returns

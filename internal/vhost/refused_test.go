@@ -29,7 +29,7 @@ func TestMessagesThatCompareWithTooMuch(t *testing.T) {
 	must(t, w, c) // by the default exchange, which compares nothing; then it dies
 	q, _ := w.v.Reader().Queue("q")
 	if q.Stats.Lost[fact.LostRoute] != 1 || w.v.lost.messages.Ready() != 1 {
-		t.Errorf("lost %v, %d on the shelf", q.Stats.Lost, w.v.lost.messages.Ready())
+		t.Errorf("lost %v, %d in the lost store", q.Stats.Lost, w.v.lost.messages.Ready())
 	}
 	before := w.v.Reader().Books()
 	c.Exchange = []byte("amq.direct")
@@ -127,7 +127,7 @@ func TestLostLettersAreBounded(t *testing.T) {
 	}
 }
 
-func TestShelfIsShared(t *testing.T) {
+func TestLostStoreIsShared(t *testing.T) {
 	// Broken if a queue that loses very many dead letters pushed out those of others, after a restart too.
 	t.Parallel()
 	w := newWorld()

@@ -95,23 +95,23 @@ func (x *shares) remove(origin uint32, seq queue.Seq, size uint32) {
 }
 
 // check compares the shares with what is in the lost store.
-func (x *shares) check(shelf *queue.Messages) error {
+func (x *shares) check(lost *queue.Messages) error {
 	var all shares
-	shelf.Each(0, func(seq queue.Seq, e *queue.Entry) bool {
-		all.add(shelf.Side(seq).Acquired, seq, e.BodyBytes)
+	lost.Each(0, func(seq queue.Seq, e *queue.Entry) bool {
+		all.add(lost.Side(seq).Acquired, seq, e.BodyBytes)
 		return true
 	})
 	if len(all.byOrigin) != len(x.byOrigin) {
-		return fmt.Errorf("vhost: the shelf has lost letters of %d queues, %d are counted", len(all.byOrigin), len(x.byOrigin))
+		return fmt.Errorf("vhost: the lost store has lost letters of %d queues, %d are counted", len(all.byOrigin), len(x.byOrigin))
 	}
 	for _, want := range all.heap {
 		if got := x.byOrigin[want.origin]; got == nil || got.bytes != want.bytes || !slices.Equal(got.lostLetters, want.lostLetters) {
-			return fmt.Errorf("vhost: the shelf counts wrongly what it has of queue %x: %d bytes", want.origin, want.bytes)
+			return fmt.Errorf("vhost: the lost store counts wrongly what it has of queue %x: %d bytes", want.origin, want.bytes)
 		}
 	}
 	if want, _ := all.loser(); len(all.heap) > 0 {
 		if got, _ := x.loser(); got != want {
-			return fmt.Errorf("vhost: lost letter %d would leave the shelf next, it is lost letter %d's turn", got+1, want+1)
+			return fmt.Errorf("vhost: lost letter %d would leave the lost store next, it is lost letter %d's turn", got+1, want+1)
 		}
 	}
 	return nil

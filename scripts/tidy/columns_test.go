@@ -16,7 +16,7 @@ const columnsMax = 120
 var longLines = map[string]int{
 	"Go, code":           1890,
 	"Go, code of a test": 2620,
-	"Go, comment":        20,
+	"Go, comment":        12,
 	"a page":             60,
 	"a page, code":       64,
 }

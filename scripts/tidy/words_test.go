@@ -29,7 +29,7 @@ var retiredInPages = []string{
 // retiredInCode are regular expressions for words that docs/glossary.md replaces in names and comments.
 var retiredInCode = []string{
 	`(?i)\bscribes?\b`, `\b(k|K)eeps? house\b`, `\bhouse is kept\b`, `(?i)\btidiers?\b`, `(?i)\bcensus\b`, `\b[dD]oors?\b`,
-	`\bforesight\b`, `\bforeseen(Kept|Max|Least)\b`,
+	`\bshelf\b`, `Shelf`, `\bforesight\b`, `\bforeseen(Kept|Max|Least)\b`,
 }
 
 // plainCode are the directories whose names and comments have lost those words.

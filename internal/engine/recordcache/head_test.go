@@ -69,8 +69,8 @@ func TestHeadsOfRecords(t *testing.T) {
 }
 
 func TestHeadsAreReadBeforehand(t *testing.T) {
-	// If this fails, a crowd of large messages that are due soon is read whole although their heads suffice; or what was
-	// read beforehand is taken for another part of the record.
+	// If this fails, a crowd of large messages that are due soon is read whole although their heads
+	// suffice; or what was read beforehand is taken for another part of the record.
 	t.Parallel()
 	w := &weighed{backlog: newBacklog(t, vfs.NewMem(1), 20, 1<<20, 1<<20)}
 	c, p := w.cache(), &prefetched{}

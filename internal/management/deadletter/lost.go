@@ -18,7 +18,7 @@ func (s *API) lostEndpoints() []web.Endpoint {
 	return []web.Endpoint{
 		{
 			Pattern: "GET x/lost-letters", Tag: authz.Management, Serve: s.countLost, Slow: true, Scope: web.AllNodes,
-			Summary: "Number of lost letters by virtual host", Out: api.List[api.Shelf]{},
+			Summary: "Number of lost letters by virtual host", Out: api.List[api.LostTotals]{},
 		},
 		{
 			Pattern: "GET x/lost-letters/{vhost}", Tag: authz.Management, Serve: getLostLetters, Slow: true, Scope: web.Leader,
@@ -82,15 +82,15 @@ func causeNamed(name string) (fact.Cause, error) {
 
 // countLost counts the lost letters of each virtual host.
 func (s *API) countLost(r *web.Request) (web.Answer, error) {
-	var all []api.Shelf
+	var all []api.LostTotals
 	for _, h := range r.VisibleVHosts() {
 		if r.IsDown(h.Name) {
 			continue
 		}
 		t := s.reader.Sum(r.Context(), h)
-		all = append(all, showLostTotals(h.Name, &t.Lost, t.Books.Ended[fact.GoneShelf]))
+		all = append(all, showLostTotals(h.Name, &t.Lost, t.Books.Ended[fact.GoneEvicted]))
 	}
-	return web.List(r, all, func(s *api.Shelf) string { return s.VHost })
+	return web.List(r, all, func(s *api.LostTotals) string { return s.VHost })
 }
 
 func showDeaths(h *fact.History, d vhost.Dialect) (all api.List[api.Death]) {

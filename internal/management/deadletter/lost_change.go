@@ -186,7 +186,7 @@ func deleteLostLetters(r *web.Request) (web.Answer, error) {
 		return web.Answer{}, err
 	}
 	for name := range r.URL.Query() {
-		if name != "cause" { // a misspelt one must not empty the shelf
+		if name != "cause" { // a misspelt one must not empty the lost store
 			return web.Answer{}, web.BadRequest("unknown parameter '%s'; only 'cause' is supported", name)
 		}
 	}

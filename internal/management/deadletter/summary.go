@@ -71,7 +71,7 @@ func summaryOf(ctx context.Context, s *stats.Reader, h *accounts.VHost,
 		Died: api.Object[uint64]{}, Arrived: n.DeadLetters,
 		DeadLetters: f.DeadLetters.InQueues, Retrying: f.DeadLetters.Retrying,
 		Waiting: f.DeadLetters.Messages, Bytes: f.DeadLetters.Bytes,
-		Held: int64(f.Total.Held), Lost: showLostTotals(h.Name, &f.Lost, f.Books.Ended[fact.GoneShelf]),
+		Held: int64(f.Total.Held), Lost: showLostTotals(h.Name, &f.Lost, f.Books.Ended[fact.GoneEvicted]),
 		Redriven: f.Traffic.Redrives.Moved, CameBack: f.Traffic.Redrives.CameBack, Refused: f.Traffic.Redrives.Refused,
 		Discarded: f.Traffic.Redrives.Discarded, Jobs: f.Jobs,
 	}
@@ -104,8 +104,8 @@ func secondsIf(age float64) *float64 {
 	return &age
 }
 
-func showLostTotals(name string, s *vhost.LostCounts, evicted uint64) api.Shelf {
-	shown := api.Shelf{VHost: name, Messages: s.Messages, Bytes: s.Bytes, ByCause: api.Object[uint64]{}, Evicted: evicted}
+func showLostTotals(name string, s *vhost.LostCounts, evicted uint64) api.LostTotals {
+	shown := api.LostTotals{VHost: name, Messages: s.Messages, Bytes: s.Bytes, ByCause: api.Object[uint64]{}, Evicted: evicted}
 	for _, c := range vhost.LossCauses() {
 		if n := s.ByCause[c]; n > 0 {
 			shown.ByCause[c.String()] = n

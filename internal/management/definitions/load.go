@@ -33,8 +33,9 @@ type Load struct {
 }
 
 // ResumeImport goes on with an import that the end of the process interrupted; it does nothing if there is none. It
-// belongs between the opening of the engine and that of the listeners. What hinders it is logged, and tried again at the
-// next start: a virtual host that cannot be opened keeps no broker from starting.
+// belongs between the opening of the engine and that of the listeners. What hinders it is logged,
+// and tried again at the next start: a virtual host that cannot be opened keeps no broker from
+// starting.
 func ResumeImport(ctx context.Context, e *engine.Engine, log *slog.Logger) {
 	interrupted := e.Accounts().Import()
 	if interrupted == nil {

@@ -258,7 +258,7 @@ func (s *scrape) heldDeadLetters() {
 	}
 }
 
-// lostLetters shows the shelf of each virtual host. Source: ours, docs/metrics.md.
+// lostLetters shows the lost store of each virtual host. Source: ours, docs/metrics.md.
 func (s *scrape) lostLetters() {
 	if s.page.endpoint == detailed {
 		return
@@ -276,7 +276,7 @@ func (s *scrape) lostLetters() {
 	byCause("bartleby_lost_letters", gauge, "Lost letters currently kept, by cause", func(h *stats.VHost, c fact.Cause) uint64 { return h.Lost.ByCause[c] })
 	byCause("bartleby_letters_lost_total", counter, "Dead letters that could not be delivered, by cause", func(h *stats.VHost, c fact.Cause) uint64 { return h.Total.Stats.Lost[c] })
 	s.ofHosts("bartleby_lost_letters_bytes", gauge, "Size of the lost letters currently kept, limited by lost-letters-max-bytes", func(h *stats.VHost) float64 { return float64(h.Lost.Bytes) })
-	s.ofHosts("bartleby_lost_letters_evicted_total", counter, "Lost letters deleted because of the size or age limit", func(h *stats.VHost) float64 { return float64(h.Books.Ended[fact.GoneShelf]) })
+	s.ofHosts("bartleby_lost_letters_evicted_total", counter, "Lost letters deleted because of the size or age limit", func(h *stats.VHost) float64 { return float64(h.Books.Ended[fact.GoneEvicted]) })
 	s.ofHosts("bartleby_dead_letters_held_total", counter, "Total number of dead letters held by their queues", func(h *stats.VHost) float64 { return float64(h.Total.Stats.Held) })
 	s.ofHosts("bartleby_cycles_kept_total", counter, "Expired messages kept in place without TTL because of a dead-letter cycle", func(h *stats.VHost) float64 { return float64(h.Total.Stats.Kept) })
 	s.ofHosts("bartleby_consumer_timeouts_total", counter, "Consumers cancelled because of the consumer timeout", func(h *stats.VHost) float64 { return float64(h.Total.Stats.TimedOut) })

@@ -139,7 +139,7 @@ func (cl *Clients) lostLetters() vhost.Command {
 	if cl.Chance(4) {
 		c.Kind = vhost.Discard
 	}
-	there := cl.sees.Ledger().Shelf.Seqs()
+	there := cl.sees.Ledger().LostStore.Seqs()
 	for range 1 + cl.dice.IntN(4) {
 		id := uint64(1 + cl.dice.IntN(9))
 		if len(there) > 0 && !cl.Chance(9) {

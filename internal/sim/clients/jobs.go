@@ -114,7 +114,7 @@ func (cl *Clients) someJob() fact.JobID {
 // whereabouts finds a source in the ledger, nil if it is not there.
 func (cl *Clients) whereabouts(source vhost.Where) *ledger.Line {
 	if source.Lost {
-		return cl.sees.Ledger().Shelf
+		return cl.sees.Ledger().LostStore
 	}
 	return cl.sees.Ledger().Lines[cl.QueueID(source.Queue, nil)]
 }

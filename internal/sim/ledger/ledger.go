@@ -1,5 +1,5 @@
 // Package ledger is what the simulation remembers of what it was promised: the slow and obvious version of what
-// queues, schedules and the shelf hold, and of the options and jobs of a virtual host, applied from facts by a
+// queues, schedules and the lost store hold, and of the options and jobs of a virtual host, applied from facts by a
 // handful of lines. It knows nothing of clients, of the disk, and of how the machine finds things.
 package ledger
 
@@ -15,23 +15,23 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// Ledger is the slow and obvious version of what queues and the shelf hold.
+// Ledger is the slow and obvious version of what queues and the lost store hold.
 type Ledger struct {
-	Lines   map[fact.QueueID]*Line
-	Shelf   *Line
-	Options amqp.Table      // of the vhost, as set
-	Made    uint64          // durable copies
-	Ended   uint64          // of these
-	Evicted uint64          // lost letters
-	Gone    map[uint64]bool // messages of which a durable copy has ended
-	Jobs    map[fact.JobID]*Job
-	LastJob fact.JobID
+	Lines     map[fact.QueueID]*Line
+	LostStore *Line
+	Options   amqp.Table      // of the vhost, as set
+	Made      uint64          // durable copies
+	Ended     uint64          // of these
+	Evicted   uint64          // lost letters
+	Gone      map[uint64]bool // messages of which a durable copy has ended
+	Jobs      map[fact.JobID]*Job
+	LastJob   fact.JobID
 }
 
-// ShelfID is the number of the shelf among the queues.
-const ShelfID = fact.QueueID(0)
+// LostStoreID is the number of the lost store among the queues.
+const LostStoreID = fact.QueueID(0)
 
-// Line is a queue, or the shelf.
+// Line is a queue, or the lost store.
 type Line struct {
 	ID      fact.QueueID
 	Name    string
@@ -80,7 +80,7 @@ type Entry struct {
 	Acquired    uint32           // of these, those counted
 	Failed      uint32           // of these, the failed ones
 
-	Lost fact.Cause                        // why it is held, or on the shelf
+	Lost fact.Cause                        // why it is held, or in the lost store
 	Took []fact.QueueID                    // held: the targets that have it
 	Open map[fact.QueueID]deadline.Instant // held: the targets that nothing blocks, since when
 }
@@ -102,7 +102,7 @@ func newLine(id fact.QueueID, name string, durable bool) *Line {
 // New is the ledger of a virtual host without anything.
 func New() *Ledger {
 	return &Ledger{
-		Lines: map[fact.QueueID]*Line{}, Shelf: newLine(ShelfID, "", true),
+		Lines: map[fact.QueueID]*Line{}, LostStore: newLine(LostStoreID, "", true),
 		Gone: map[uint64]bool{}, Jobs: map[fact.JobID]*Job{},
 	}
 }
@@ -129,8 +129,8 @@ func (l *Ledger) Clone() *Ledger {
 			to.Last[LaneOf(s)] = max(to.Last[LaneOf(s)], s+1)
 			e.Handed = false // it comes back in what the copy sees next
 		}
-		if from == l.Shelf {
-			c.Shelf = to
+		if from == l.LostStore {
+			c.LostStore = to
 		} else {
 			c.Lines[from.ID] = to
 		}
@@ -138,7 +138,7 @@ func (l *Ledger) Clone() *Ledger {
 	return c
 }
 
-// All visits the queues, by number, and then the shelf.
+// All visits the queues, by number, and then the lost store.
 func (l *Ledger) All() func(func(*Line) bool) {
 	return func(yield func(*Line) bool) {
 		for _, id := range slices.Sorted(maps.Keys(l.Lines)) {
@@ -146,14 +146,14 @@ func (l *Ledger) All() func(func(*Line) bool) {
 				return
 			}
 		}
-		yield(l.Shelf)
+		yield(l.LostStore)
 	}
 }
 
-// Line finds a queue, or the shelf; nil if it is not there.
+// Line finds a queue, or the lost store; nil if it is not there.
 func (l *Ledger) Line(id fact.QueueID) *Line {
-	if id == ShelfID {
-		return l.Shelf
+	if id == LostStoreID {
+		return l.LostStore
 	}
 	return l.Lines[id]
 }
@@ -269,7 +269,7 @@ func (l *Ledger) Remove(e *Entry) {
 	if e.Line.Kept != nil {
 		e.Line.Kept.note(e)
 	}
-	if e.Cause == fact.GoneShelf {
+	if e.Cause == fact.GoneEvicted {
 		l.Evicted++
 	}
 	if e.Durable {
@@ -318,7 +318,7 @@ func (l *Ledger) Structure(f *fact.Fact) {
 	case fact.Configured:
 		before := l.Number("lost-letters-max-age")
 		l.Options = f.Object.Arguments
-		for _, e := range l.Shelf.Copies {
+		for _, e := range l.LostStore.Copies {
 			e.ExpireAt = max(e.ExpireAt+deadline.Instant(l.Number("lost-letters-max-age")-before), 1)
 		}
 	}

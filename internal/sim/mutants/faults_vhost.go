@@ -224,7 +224,7 @@ func faultsOfVHost() []fault {
 			checks: []check{by(sim.Replay)},
 		},
 		{ // though its queue holds dead letters
-			name: "vhost: shelve a dead letter of a cycle instead of holding it",
+			name: "vhost: put a dead letter of a cycle into the lost store instead of holding it",
 			edits: []edit{{
 				file:    vhostDir + "deadletter.go",
 				at:      `	case !a.holds:`,
@@ -253,35 +253,35 @@ func faultsOfVHost() []fault {
 		return seq, ok
 	}
 	`}},
-			checks: []check{by(sim.Shelf)},
+			checks: []check{by(sim.LostStore)},
 		},
 		{ // beyond its bytes
-			name: "vhost: let the shelf grow",
+			name: "vhost: let the lost store grow",
 			edits: []edit{{
 				file:    vhostDir + "length.go",
 				at:      ` || q.excess != 0 {`,
 				instead: ` || q.excess != 0 || q == s.lost && s.planted(FAULT) {`,
 			}},
-			checks: []check{by(sim.Shelf), oracle()},
+			checks: []check{by(sim.LostStore), oracle()},
 		},
 		{ // says of every lost letter that its exchange led nowhere
-			name: "vhost: shelve for a wrong cause",
+			name: "vhost: put into the lost store for a wrong cause",
 			edits: []edit{{
 				file:  vhostDir + "lost_store.go",
 				at:    `func (s *step) putInLost(m *message, cause fact.Cause, target string) {`,
 				after: ` if s.planted(FAULT) { cause = fact.LostRoute }; `,
 			}},
-			checks: []check{by(sim.Shelf), oracle()},
+			checks: []check{by(sim.LostStore), oracle()},
 		},
 		{ // and leaves it there, too
-			name: "vhost: send a copy on from the shelf",
+			name: "vhost: send a copy on from the lost store",
 			edits: []edit{{
 				file:   vhostDir + "lost_store.go",
 				at:     `s.end(s.lost, seq, fact.Redriven)`,
 				before: `if !s.planted(FAULT) { `,
 				after:  ` }`,
 			}},
-			checks: []check{by(sim.Shelf), oracle()},
+			checks: []check{by(sim.LostStore), oracle()},
 		},
 		{
 			name:   "vhost: leave what a job sent back where it was",

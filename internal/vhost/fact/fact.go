@@ -178,7 +178,7 @@ const (
 	LostCycle    Cause = 11 // a dead letter that would come to the same queue again without a rejection
 	LostRefused  Cause = 12 // a dead letter that its target had no space for
 	LostHops     Cause = 13 // a dead letter that went through too many queues at one moment, or multiplied too often
-	GoneShelf    Cause = 14 // a lost letter that the lost store had no space or time for any more
+	GoneEvicted  Cause = 14 // a lost letter that the lost store had no space or time for any more
 	Redriven     Cause = 15 // a lost letter that was sent on
 	Damaged      Cause = 16 // the disk has lost it: a repair has given it up
 	Fired        Cause = 17 // a scheduled message that came due and went on into queues

@@ -53,7 +53,7 @@ type Command struct {
 	Arguments   amqp.Table
 	Policy      Policy
 	Tag         uint64
-	LostLetters []uint64 // on the shelf, by their arrival
+	LostLetters []uint64 // in the lost store, by their arrival
 	Prefetch    int
 	Passive     bool
 	Durable     bool

@@ -57,7 +57,7 @@ type Death struct {
 func (v *VHost) die(q *queue, c *Copy, why Reason) {
 	m := v.bury(q, c.message, why)
 	if !q.settings.hasDLX {
-		if why == deliveryLimit && v.shelving() {
+		if why == deliveryLimit && v.keepsLost() {
 			v.lose(q, m, "delivery_limit", q.name)
 			v.end(q, c, "moved")
 			return
@@ -166,7 +166,7 @@ type hop struct {
 
 	missing string // why it is held
 	stays   bool   // in place
-	placed  bool   // a queue or the shelf has it
+	placed  bool   // a queue or the lost store has it
 	lost    string // why a copy of it is nowhere
 }
 

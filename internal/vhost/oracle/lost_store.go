@@ -2,9 +2,10 @@ package oracle
 
 import "slices"
 
-// The shelf keeps the vhost's lost letters, the oldest first, as long as its bounds allow. Source: ours, decision 7.
+// The lost store keeps the vhost's lost letters, the oldest first, as long as its bounds allow.
+// Source: ours, decision 7.
 
-// lay puts a dead letter on the shelf, or nowhere if the vhost has none.
+// lay puts a dead letter in the lost store, or nowhere if the vhost has none.
 func (v *VHost) lay(h *hop, m *message, cause, target string) {
 	if v.lose(h.from, m, cause, target) {
 		h.placed = true
@@ -13,36 +14,36 @@ func (v *VHost) lay(h *hop, m *message, cause, target string) {
 	}
 }
 
-// lose counts a dead letter that could not be delivered, and reports whether the shelf has it.
+// lose counts a dead letter that could not be delivered, and reports whether the lost store has it.
 func (v *VHost) lose(q *queue, m *message, cause, target string) bool {
 	v.lost[q.name+" "+cause]++
-	if !v.shelving() {
+	if !v.keepsLost() {
 		return false
 	}
 	v.made++
-	v.shelf.arrivals++
-	c := &Copy{Arrival: v.shelf.arrivals, Place: Ready, Cause: cause, target: target, message: m, ExpireAt: v.Now + v.shelfAge()}
+	v.lostStore.arrivals++
+	c := &Copy{Arrival: v.lostStore.arrivals, Place: Ready, Cause: cause, target: target, message: m, ExpireAt: v.Now + v.lostMaxAge()}
 	if len(m.deaths) > 0 {
 		c.origin = m.last.Queue
 	}
-	v.shelf.copies = append(v.shelf.copies, c)
+	v.lostStore.copies = append(v.lostStore.copies, c)
 	return true
 }
 
-// shelfAge is for how long, in ms, lost letters are kept.
-func (v *VHost) shelfAge() int64 { return v.option("lost-letters-max-age", 604_800_000) }
+// lostMaxAge is for how long, in ms, lost letters are kept.
+func (v *VHost) lostMaxAge() int64 { return v.option("lost-letters-max-age", 604_800_000) }
 
-// shelving reports whether the vhost keeps lost letters.
-func (v *VHost) shelving() bool { return v.option("lost-letters-max-bytes", 64<<20) > 0 }
+// keepsLost reports whether the vhost keeps lost letters.
+func (v *VHost) keepsLost() bool { return v.option("lost-letters-max-bytes", 64<<20) > 0 }
 
-// loser is the lost letter that goes when the shelf is full: the oldest of the queue that has the most bytes
+// loser is the lost letter that goes when the lost store is full: the oldest of the queue that has the most bytes
 // there.
 func (v *VHost) loser() (loser *Copy) {
 	bytes := map[string]int{}
-	for _, c := range v.shelf.copies {
+	for _, c := range v.lostStore.copies {
 		bytes[c.origin] += len(c.message.body)
 	}
-	for _, c := range v.shelf.copies {
+	for _, c := range v.lostStore.copies {
 		if loser == nil || bytes[c.origin] > bytes[loser.origin] {
 			loser = c
 		}
@@ -50,12 +51,12 @@ func (v *VHost) loser() (loser *Copy) {
 	return loser
 }
 
-// evict ends a lost letter that the shelf has no space or no time for.
-func (v *VHost) evict(c *Copy) { v.end(v.shelf, c, "shelf") }
+// evict ends a lost letter that the lost store has no space or no time for.
+func (v *VHost) evict(c *Copy) { v.end(v.lostStore, c, "shelf") }
 
-// LostLetters lists the arrivals of what is on the shelf.
+// LostLetters lists the arrivals of what is in the lost store.
 func (v *VHost) LostLetters() (ids []uint64) {
-	for _, c := range v.shelf.copies {
+	for _, c := range v.lostStore.copies {
 		ids = append(ids, uint64(c.Arrival))
 	}
 	return ids
@@ -66,8 +67,8 @@ func (v *VHost) eachLostLetter(c *Command, do func(*Copy) string) {
 	n := 0
 	for _, id := range c.LostLetters {
 		outcome := "unknown"
-		if i := slices.IndexFunc(v.shelf.copies, func(x *Copy) bool { return uint64(x.Arrival) == id }); i >= 0 {
-			outcome = do(v.shelf.copies[i])
+		if i := slices.IndexFunc(v.lostStore.copies, func(x *Copy) bool { return uint64(x.Arrival) == id }); i >= 0 {
+			outcome = do(v.lostStore.copies[i])
 			n++
 		}
 		v.answer(c.Channel, Answered, "lost letter %d %s", id, outcome)
@@ -112,11 +113,11 @@ func (v *VHost) republish(c *Command, x *Copy) string {
 	for _, q := range targets {
 		v.enqueue(q, &m)
 	}
-	v.end(v.shelf, x, "redriven")
+	v.end(v.lostStore, x, "redriven")
 	return "redriven"
 }
 
 func (v *VHost) discard(x *Copy) string {
-	v.end(v.shelf, x, "purged")
+	v.end(v.lostStore, x, "purged")
 	return "discarded"
 }

@@ -3,7 +3,7 @@
 // to both and compares what they hold and what they say after each.
 //
 // It owns queues, exchanges, bindings, policies, the settings that follow from them, publishing, handing over,
-// settling, dead letters, expiry, limits, delayed retries, held dead letters and the shelf of lost letters.
+// settling, dead letters, expiry, limits, delayed retries, held dead letters and the lost store.
 // It leaves to others what is not a rule of messages: permissions, texts of refusals, transactions, the log,
 // recovery, how much a command does at once. It does not bound its work and may not be used where that
 // matters.
@@ -59,7 +59,7 @@ type VHost struct {
 	policies  []Policy
 	options   map[string]amqp.Value
 	channels  map[int]*channel
-	shelf     *queue
+	lostStore *queue
 
 	made  uint64
 	ended map[string]uint64 // by cause
@@ -91,7 +91,7 @@ func New(choices Choices) *VHost {
 		ended: map[string]uint64{}, lost: map[string]uint64{},
 		exchanges: map[string]*exchange{"": {kind: "direct"}},
 	}
-	v.shelf = &queue{settings: settings{ttl: -1, expires: -1, length: -1, bytes: -1, limit: -1}}
+	v.lostStore = &queue{settings: settings{ttl: -1, expires: -1, length: -1, bytes: -1, limit: -1}}
 	return v
 }
 
@@ -193,7 +193,7 @@ func (v *VHost) settleDown() {
 		add := func(q *queue, c *Copy, act func()) {
 			ids, acts = append(ids, CopyID{Queue: q.name, Arrival: c.Arrival}), append(acts, act)
 		}
-		for _, q := range append(slices.Clone(v.queues), v.shelf) {
+		for _, q := range append(slices.Clone(v.queues), v.lostStore) {
 			if c, act := v.next(q); act != nil {
 				add(q, c, act)
 			}
@@ -212,7 +212,7 @@ func (v *VHost) settleDown() {
 
 // next is what has to happen in q, and to which copy; nil if nothing has.
 func (v *VHost) next(q *queue) (*Copy, func()) {
-	if q == v.shelf {
+	if q == v.lostStore {
 		if c := v.loser(); c != nil && q.over() {
 			return c, func() { v.evict(c) }
 		}

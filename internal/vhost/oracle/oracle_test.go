@@ -57,8 +57,8 @@ func (s *story) wait(ms int64) *story {
 
 // queue tells what a queue holds: bodies with their places, in order.
 func (s *story) queue(name string) string {
-	list := s.v.State().Shelf
-	if name != "shelf" {
+	list := s.v.State().LostStore
+	if name != "lost store" {
 		list = nil
 		for _, q := range s.v.State().Queues {
 			if q.Name == name {
@@ -162,9 +162,9 @@ func TestRules(t *testing.T) {
 			s.tell(queue("q", with("max-length=1", "overflow=reject-publish-dlx")...), queue("dlq"), publish("q", "1"), publish("q", "2"))
 			s.want("q", "1").want("dlq", "2 q/maxlen")
 		},
-		"a cycle without a rejection ends on the shelf": func(s *story) {
+		"a cycle without a rejection ends in the lost store": func(s *story) {
 			s.tell(queue("q", "message-ttl=10", "dead-letter-exchange=", "dead-letter-routing-key=q"), publish("q", "m")).wait(1000)
-			s.want("q", "").want("shelf", "m q/expired cycle")
+			s.want("q", "").want("lost store", "m q/expired cycle")
 		},
 		"a rejected message may come back for ever": func(s *story) {
 			s.tell(queue("q", "dead-letter-exchange=", "dead-letter-routing-key=q"), publish("q", "m"))
@@ -181,8 +181,8 @@ func TestRules(t *testing.T) {
 			s.tell(queue("q", with("delivery-limit=0", "delivery-count-mode=failed")...), queue("dlq"), publish("q", "m"))
 			s.tell(get("q"), nack(1, true)).want("q", "m").tell(get("q"), reject(2, true)).want("dlq", "m q/delivery_limit")
 		},
-		"a limit without a dead-letter exchange leads to the shelf": func(s *story) {
-			s.tell(queue("q", "delivery-limit=0"), publish("q", "m"), get("q"), reject(1, true)).want("shelf", "m q/delivery_limit delivery_limit")
+		"a limit without a dead-letter exchange leads to the lost store": func(s *story) {
+			s.tell(queue("q", "delivery-limit=0"), publish("q", "m"), get("q"), reject(1, true)).want("lost store", "m q/delivery_limit delivery_limit")
 		},
 		"a retry waits longer each time, up to a maximum": func(s *story) {
 			s.tell(queue("q", "delayed-retry-type=all", "delayed-retry-min=1000", "delayed-retry-max=2500"), publish("q", "m"))
@@ -207,9 +207,9 @@ func TestRules(t *testing.T) {
 			s.tell(publish("q", "m"), get("q"), reject(1, false)).want("a", "m q/rejected").want("q", "m held q/rejected refused").wait(60000)
 			s.want("a", "m q/rejected").tell(oracle.Command{Kind: oracle.DeleteQueue, Name: "b"}).want("q", "").want("a", "m q/rejected")
 		},
-		"without at-least-once a refused dead letter is on the shelf": func(s *story) {
+		"without at-least-once a refused dead letter is in the lost store": func(s *story) {
 			s.tell(queue("q", dead...), queue("dlq", "max-length=0", "overflow=reject-publish"), publish("q", "m"), get("q"), reject(1, false))
-			s.want("q", "").want("shelf", "m q/rejected refused")
+			s.want("q", "").want("lost store", "m q/rejected refused")
 		},
 		"priorities: the highest first, and dropped first": func(s *story) {
 			s.tell(queue("q", "max-priority=10", "max-length=2"))

@@ -59,7 +59,7 @@ func (v *VHost) dropPolicy(p *Policy) bool {
 
 // setOptions merges options of the vhost; a void value removes one.
 func (v *VHost) setOptions(c *Command) uint16 {
-	before := v.shelfAge()
+	before := v.lostMaxAge()
 	for _, f := range c.Arguments {
 		if f.Value.Kind == amqp.KindVoid {
 			delete(v.options, f.Name)
@@ -67,9 +67,9 @@ func (v *VHost) setOptions(c *Command) uint16 {
 			v.options[f.Name] = f.Value
 		}
 	}
-	v.shelf.settings.bytes = v.option("lost-letters-max-bytes", 64<<20)
-	for _, x := range v.shelf.copies {
-		x.ExpireAt = max(1, x.ExpireAt+v.shelfAge()-before)
+	v.lostStore.settings.bytes = v.option("lost-letters-max-bytes", 64<<20)
+	for _, x := range v.lostStore.copies {
+		x.ExpireAt = max(1, x.ExpireAt+v.lostMaxAge()-before)
 	}
 	v.reconfigure()
 	return 0

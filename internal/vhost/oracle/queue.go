@@ -11,7 +11,7 @@ import (
 // Place is where a copy is.
 type Place string
 
-// The places. The shelf is a queue of its own, on which all copies are Ready.
+// The places. The lost store is a queue of its own, on which all copies are Ready.
 const (
 	Ready   Place = "ready"
 	Unacked Place = "unacked"

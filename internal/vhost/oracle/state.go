@@ -9,11 +9,11 @@ import (
 
 // State is what a virtual host holds, to be compared with another.
 type State struct {
-	Queues []QueueState      // by name
-	Shelf  []CopyState       // the lost letters, in order
-	Made   uint64            // copies
-	Ended  map[string]uint64 // copies, by cause
-	Lost   map[string]uint64 // dead letters that found no place, by queue and cause, of the queues that are there
+	Queues    []QueueState      // by name
+	LostStore []CopyState       // the lost letters, in order
+	Made      uint64            // copies
+	Ended     map[string]uint64 // copies, by cause
+	Lost      map[string]uint64 // dead letters that found no place, by queue and cause, of the queues that are there
 }
 
 // QueueState is one queue in a State.
@@ -33,9 +33,9 @@ type CopyState struct {
 	ExpireAt, Until  int64
 	Redelivered      bool
 	Acquired, Failed int
-	Cause            string   // why it is held, or on the shelf
+	Cause            string   // why it is held, or in the lost store
 	Took             []string // of a held dead letter: the targets that have it, or never will; in order
-	Origin           string   // of a lost letter: whose it is when the shelf is full
+	Origin           string   // of a lost letter: whose it is when the lost store is full
 	History          *History // of a dead letter
 }
 
@@ -62,7 +62,7 @@ func (v *VHost) State() *State {
 		s.Queues = append(s.Queues, x)
 	}
 	slices.SortFunc(s.Queues, func(a, b QueueState) int { return strings.Compare(a.Name, b.Name) })
-	s.Shelf = v.states(v.shelf)
+	s.LostStore = v.states(v.lostStore)
 	return s
 }
 
@@ -121,8 +121,8 @@ func (s *State) String() string {
 			b.WriteString("  " + q.Copies[k].String() + "\n")
 		}
 	}
-	for k := range s.Shelf {
-		b.WriteString("shelf " + s.Shelf[k].String() + "\n")
+	for k := range s.LostStore {
+		b.WriteString("lost store " + s.LostStore[k].String() + "\n")
 	}
 	fmt.Fprintf(&b, "made=%d", s.Made)
 	for _, c := range sortedKeys(s.Ended) {

@@ -18,7 +18,7 @@ type timed struct {
 // timers is all that is to come: of a channel, what it has to settle first. In which order overdue things happen, of
 // which there are several only if a policy has kept them, is open.
 func (v *VHost) timers() (list []timed) {
-	for _, q := range append([]*queue{v.shelf}, v.queues...) {
+	for _, q := range append([]*queue{v.lostStore}, v.queues...) {
 		add := func(at int64, arrival int, next func()) {
 			list = append(list, timed{at, CopyID{Queue: q.name, Arrival: arrival}, next})
 		}
@@ -63,7 +63,7 @@ func (v *VHost) expires(q *queue, c *Copy) bool {
 }
 
 func (v *VHost) expire(q *queue, c *Copy) {
-	if q == v.shelf {
+	if q == v.lostStore {
 		v.evict(c)
 	} else {
 		v.die(q, c, expired)
@@ -83,7 +83,7 @@ func (v *VHost) Due() (at int64, ok bool) {
 func (v *VHost) DueAfter() (at int64, ok bool) {
 	first, _ := v.Due()
 	at = math.MaxInt64
-	for _, q := range append([]*queue{v.shelf}, v.queues...) {
+	for _, q := range append([]*queue{v.lostStore}, v.queues...) {
 		for _, c := range q.copies {
 			for _, t := range [...]int64{c.ExpireAt, c.Until} {
 				if t > first {

@@ -13,9 +13,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// shelved checks what a lost letter that came to the shelf says of itself.
-func (w *world) shelved(st *step, e *ledger.Entry) {
-	w.result.Shelved[e.Lost]++
+// checkStoredLost checks what a lost letter that came to the lost store says of itself.
+func (w *world) checkStoredLost(st *step, e *ledger.Entry) {
+	w.result.StoredLost[e.Lost]++
 	said := func(target string) bool {
 		slip := binary.AppendVarint([]byte{byte(e.Lost)}, int64(st.stamp.Wall))
 		slip = append(binary.AppendUvarint(slip, uint64(len(target))), target...)
@@ -29,39 +29,39 @@ func (w *world) shelved(st *step, e *ledger.Entry) {
 	}
 	w.ways[e.History] = e.Way
 	if !known && !st.structural {
-		w.violate(Shelf, "the slip of message %d does not say that it is there as %q since %d", e.Message, e.Lost, st.stamp.Wall)
+		w.violate(LostStore, "the slip of message %d does not say that it is there as %q since %d", e.Message, e.Lost, st.stamp.Wall)
 	}
 	if from := w.diedLast(e); !st.structural && e.Origin != originOf(from) {
-		w.violate(Shelf, "message %d came to the shelf as one of %x, it is from %q", e.Message, e.Origin, from)
+		w.violate(LostStore, "message %d came to the lost store as one of %x, it is from %q", e.Message, e.Origin, from)
 	}
 	if want := st.stamp.From + deadline.Instant(w.live.Number("lost-letters-max-age")); e.ExpireAt != want {
-		w.violate(Shelf, "message %d may stay on the shelf until %d, expected %d", e.Message, e.ExpireAt, want)
+		w.violate(LostStore, "message %d may stay in the lost store until %d, expected %d", e.Message, e.ExpireAt, want)
 	}
 	if w.live.Number("lost-letters-max-bytes") == 0 {
-		w.violate(Shelf, "message %d came to the shelf, and there is none", e.Message)
+		w.violate(LostStore, "message %d came to the lost store, and there is none", e.Message)
 	}
 	if !e.HasHistory {
-		w.violate(Shelf, "message %d came to the shelf and is no dead letter", e.Message)
+		w.violate(LostStore, "message %d came to the lost store and is no dead letter", e.Message)
 	}
 }
 
-// checkShelved makes sure that exactly what found no place has come to the shelf, if there is one.
-func (w *world) checkShelved(d *departure, p *passage) {
-	var got []slot
+// checkAllStored makes sure that exactly what found no place has come to the lost store, if there is one.
+func (w *world) checkAllStored(d *departure, p *passage) {
+	var got []lostSlot
 	for _, l := range d.deadLetters {
-		if l.Line == w.live.Shelf {
-			got = append(got, slot{l.Lost, l.Way.Target})
+		if l.Line == w.live.LostStore {
+			got = append(got, lostSlot{l.Lost, l.Way.Target})
 		}
 	}
-	want := slices.Clone(p.shelf)
+	want := slices.Clone(p.lost)
 	if w.live.Number("lost-letters-max-bytes") == 0 {
 		want = nil
 	}
-	order := func(a, b slot) int { return bytes.Compare([]byte(a.target), []byte(b.target)) }
+	order := func(a, b lostSlot) int { return bytes.Compare([]byte(a.target), []byte(b.target)) }
 	slices.SortFunc(got, order)
 	slices.SortFunc(want, order)
 	if !slices.Equal(got, want) {
-		w.violate(Shelf, "message %d died of %v in %q, and the shelf has %v, expected %v", d.from.Message, d.deaths, d.from.Line.Name, got, want)
+		w.violate(LostStore, "message %d died of %v in %q, and the lost store has %v, expected %v", d.from.Message, d.deaths, d.from.Line.Name, got, want)
 	}
 }
 
@@ -70,19 +70,19 @@ func (w *world) checkEvicted(st *step, e *ledger.Entry) {
 	most := w.live.Number("lost-letters-max-bytes")
 	due := e.ExpireAt <= st.stamp.Now
 	switch {
-	case e.Line != w.live.Shelf:
-		w.violate(Shelf, "message %d of %q was evicted", e.Message, e.Line.Name)
+	case e.Line != w.live.LostStore:
+		w.violate(LostStore, "message %d of %q was evicted", e.Message, e.Line.Name)
 	case !due && e.Line.Bytes[queue.Ready] <= most:
-		w.violate(Shelf, "lost letter %d was evicted at %d: its time ends at %d, and there are %d bytes of %d",
+		w.violate(LostStore, "lost letter %d was evicted at %d: its time ends at %d, and there are %d bytes of %d",
 			e.Seq+1, st.stamp.Now, e.ExpireAt, e.Line.Bytes[queue.Ready], most)
 	case !due:
-		if loser := shelfLoser(e.Line); loser != e {
-			w.violate(Shelf, "lost letter %d was evicted before lost letter %d", e.Seq+1, loser.Seq+1)
+		if loser := nextEvicted(e.Line); loser != e {
+			w.violate(LostStore, "lost letter %d was evicted before lost letter %d", e.Seq+1, loser.Seq+1)
 		}
 	}
 }
 
-// diedLast names the queue whose share of the shelf a lost letter takes.
+// diedLast names the queue whose share of the lost store a lost letter takes.
 func (w *world) diedLast(e *ledger.Entry) string {
 	switch {
 	case e.Lost == fact.Discarded:
@@ -101,11 +101,11 @@ func originOf(name string) uint32 {
 	return binary.BigEndian.Uint32(sum[:])
 }
 
-// shelfLoser is the lost letter that has to go when the shelf is full: the oldest of the queue that has the
+// nextEvicted is the lost letter that has to go when the lost store is full: the oldest of the queue that has the
 // most bytes there.
-func shelfLoser(shelf *ledger.Line) (loser *ledger.Entry) {
+func nextEvicted(lost *ledger.Line) (loser *ledger.Entry) {
 	bytes, oldest := map[uint32]int64{}, map[uint32]*ledger.Entry{}
-	for _, e := range shelf.Copies {
+	for _, e := range lost.Copies {
 		bytes[e.Origin] += e.Bytes
 		if o := oldest[e.Origin]; o == nil || e.Seq < o.Seq {
 			oldest[e.Origin] = e
@@ -140,7 +140,7 @@ func (w *world) redriven(st *step, e *ledger.Entry) {
 		st.arrivals = nil
 	}
 	if st.command.Kind != vhost.Republish || len(came) == 0 {
-		w.violate(Shelf, "lost letter %d was sent on by command %d, and came to %v", e.Seq+1, st.command.Kind, came)
+		w.violate(LostStore, "lost letter %d was sent on by command %d, and came to %v", e.Seq+1, st.command.Kind, came)
 		return
 	}
 	if to.Keys == nil && to.Target == "" {
@@ -155,7 +155,7 @@ func (w *world) redriven(st *step, e *ledger.Entry) {
 	slices.Sort(came)
 	slices.Sort(want)
 	if !slices.Equal(came, want) {
-		w.violate(Shelf, "lost letter %d, sent to %+v, came to queues %v, expected %v", e.Seq+1, to, came, want)
+		w.violate(LostStore, "lost letter %d, sent to %+v, came to queues %v, expected %v", e.Seq+1, to, came, want)
 	}
 }
 
@@ -197,12 +197,12 @@ func (w *world) checkAnswered(st *step) {
 		}
 	}
 	if ids := st.command.Selection.IDs; len(answers) != len(ids) {
-		w.violate(Shelf, "%d lost letters were named, %d answers", len(ids), len(answers))
+		w.violate(LostStore, "%d lost letters were named, %d answers", len(ids), len(answers))
 		return
 	}
 	left := map[uint64]bool{}
 	for i, id := range st.command.Selection.IDs {
-		e, want := st.expected.shelf[id], ""
+		e, want := st.expected.lostLetters[id], ""
 		switch {
 		case e == nil || left[id]:
 			want = "unknown"
@@ -216,9 +216,9 @@ func (w *world) checkAnswered(st *step) {
 		stays := got.Name == "no_exchange" || got.Name == "no_route" || got.Name == "refused"
 		switch {
 		case got.Tag != id || want != "" && got.Name != want || want == "" && !stays:
-			w.violate(Shelf, "lost letter %d: the answer is %q for %d, expected %q", id, got.Name, got.Tag, want)
+			w.violate(LostStore, "lost letter %d: the answer is %q for %d, expected %q", id, got.Name, got.Tag, want)
 		case want == "discarded" && e.Cause != fact.GonePurged:
-			w.violate(Shelf, "lost letter %d was discarded, and ended as %q", id, e.Cause)
+			w.violate(LostStore, "lost letter %d was discarded, and ended as %q", id, e.Cause)
 		case want == "":
 			w.checkStayed(st, e, got.Name)
 		}
@@ -240,15 +240,15 @@ func (w *world) checkStayed(st *step, e *ledger.Entry, why string) {
 		want = "no_route"
 	}
 	if why != want {
-		w.violate(Shelf, "lost letter %d stayed (%s), expected %s", e.Seq+1, why, want)
+		w.violate(LostStore, "lost letter %d stayed (%s), expected %s", e.Seq+1, why, want)
 	}
 }
 
-// checkShelf compares what the shelf says of itself with the ledger, and with its bounds.
-func (w *world) checkShelf(excess bool) {
-	got, q := w.vhost.Reader().LostStore(), w.live.Shelf
+// checkLostStore compares what the lost store says of itself with the ledger, and with its bounds.
+func (w *world) checkLostStore(excess bool) {
+	got, q := w.vhost.Reader().LostStore(), w.live.LostStore
 	if got.Messages != len(q.Copies) || got.Bytes != q.Bytes[queue.Ready] || got.Evicted != w.live.Evicted {
-		w.violate(Shelf, "the shelf counts %d lost letters, %d bytes, %d evicted; expected %d, %d, %d",
+		w.violate(LostStore, "the lost store counts %d lost letters, %d bytes, %d evicted; expected %d, %d, %d",
 			got.Messages, got.Bytes, got.Evicted, len(q.Copies), q.Bytes[queue.Ready], w.live.Evicted)
 	}
 	byCause := got.ByCause
@@ -257,10 +257,10 @@ func (w *world) checkShelf(excess bool) {
 	}
 	for cause, n := range byCause {
 		if n != 0 {
-			w.violate(Shelf, "the shelf counts wrongly what is there as %q, by %d", fact.Cause(cause), int64(n))
+			w.violate(LostStore, "the lost store counts wrongly what is there as %q, by %d", fact.Cause(cause), int64(n))
 		}
 	}
 	if most := w.live.Number("lost-letters-max-bytes"); !excess && got.Bytes > most {
-		w.violate(Shelf, "there are %d bytes on the shelf, of %d", got.Bytes, most)
+		w.violate(LostStore, "there are %d bytes in the lost store, of %d", got.Bytes, most)
 	}
 }

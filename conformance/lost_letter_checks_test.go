@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-var shelfCases = []Case{
+var lostLetterCases = []Case{
 	{
 		Topic: dead, Section: 9, Name: "cyclic-dead-letter-becomes-lost-letter",
 		Rule:   "A dead letter that would complete a cycle is lost.",
@@ -68,7 +68,7 @@ var shelfCases = []Case{
 	},
 }
 
-// awaitLost waits until one lost letter of the case's vhost is on the shelf, for that cause.
+// awaitLost waits until one lost letter of the case's vhost is in the lost store, for that cause.
 func (t *T) awaitLost(cause string) {
 	t.Helper()
 	var page struct {
@@ -83,7 +83,7 @@ func (t *T) awaitLost(cause string) {
 	t.equal("cause", page.Items[0].Cause, cause)
 }
 
-// sendOn sends what is on the shelf of the case's vhost to a queue.
+// sendOn sends what is in the lost store of the case's vhost to a queue.
 func (t *T) sendOn(queue string) {
 	t.Helper()
 	t.manage("POST", object{"all": true, "exchange": "", "routing_key": queue}, "x", "lost-letters", t.vhost, "republish")

@@ -3,12 +3,17 @@ package api
 // VHostOption is an option of a virtual host, and what it may be, in words.
 type VHostOption struct{ Name, Values string }
 
+// Lasts reports whether an option is a duration, which has a unit as text.
+func (o VHostOption) Lasts() bool {
+	return o.Name == "lost-letters-max-age" || o.Name == "consumer-timeout"
+}
+
 // VHostOptions lists what PUT /api/x/options takes.
 var VHostOptions = []VHostOption{
 	{"dialect", "rabbitmq-4, rabbitmq-3 or apsaramq: format of death headers, and defaults"},
 	{"lost-letters-max-bytes", "maximum size of the lost letters in bytes; 0: keep none"},
-	{"lost-letters-max-age", "maximum age of lost letters, such as 7d, or in milliseconds"},
-	{"consumer-timeout", "time in which a consumer must acknowledge, such as 30m, or in milliseconds; 0: no limit"},
+	{"lost-letters-max-age", "maximum age of lost letters, such as 7d; in JSON also a number of milliseconds"},
+	{"consumer-timeout", "time in which a consumer must acknowledge, such as 30m; 0: no limit; in JSON also a number of milliseconds"},
 	{"sync", "default, always, interval or never: sync mode of the log"},
 	{"death-total", "true or false: add the header x-death-total"},
 	{"reject-reasons", "true or false: distinguish nack from reject"},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,12 +51,7 @@ func listVHostOptions(c *command.Call) error {
 func setVHostOption(c *command.Call) error {
 	name, given := c.Args[0], c.Args[1]
 	c.Banner(`Setting option "%s" of vhost "%s" to "%s" ...`, name, c.VHost(), given)
-	value := output.StringCell(given)
-	object := strings.HasPrefix(given, "{") && json.Valid([]byte(given))
-	if _, err := strconv.ParseInt(given, 10, 64); err == nil || given == "true" || given == "false" || object {
-		value = output.Cell(given)
-	}
-	_, err := c.Client.Put(c.Ctx, command.Row{name: value}, "x", "options", c.VHost())
+	_, err := c.Client.Put(c.Ctx, command.Row{name: optionValue(name, given)}, "x", "options", c.VHost())
 	switch command.Status(err) {
 	case http.StatusNotFound:
 		return c.NoVHost(c.VHost())
@@ -66,6 +62,16 @@ func setVHostOption(c *command.Call) error {
 		return err
 	}
 	return c.Done("", nil)
+}
+
+// optionValue is the value of an option in JSON. A duration is text, so that a number without a unit is refused.
+func optionValue(name, given string) output.Cell {
+	lasts := slices.ContainsFunc(api.VHostOptions, func(o api.VHostOption) bool { return o.Name == name && o.Lasts() })
+	object := strings.HasPrefix(given, "{") && json.Valid([]byte(given))
+	if _, err := strconv.ParseInt(given, 10, 64); err == nil && !lasts || given == "true" || given == "false" || object {
+		return output.Cell(given)
+	}
+	return output.StringCell(given)
 }
 
 // optionsHelp lists the options and what they may be.

@@ -58,6 +58,7 @@ func TestCommandsOfTheConsole(t *testing.T) {
 	}
 	const first = `
 		bartleby ctl -q declare_queue orders.dlq
+		bartleby ctl -q declare_exchange eu/orders
 		bartleby ctl -q declare_exchange later --type x-delayed-message --arguments '{"x-delayed-type":"direct"}'
 		for key in moved cancelled fired; do
 			bartleby ctl -q put_scheduled later k x --key $key --in 1h >/dev/null # their ids are in samples.mjs

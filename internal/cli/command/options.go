@@ -136,8 +136,8 @@ func KnownOptions() []Option {
 		{Name: "id", Value: "id", About: "show the message with this id"},
 		{
 			Name: "to", Value: "target", About: "queue: the queue where each message died (default); " +
-				"origin: its first exchange and routing key; queue:NAME; exchange:NAME, exchange:NAME/KEY; " +
-				"on: the original destination of lost letters",
+				"origin: its first exchange and routing key; queue:NAME; exchange:NAME, or exchange:NAME/KEY if " +
+				"neither has a slash (otherwise --exchange and --routing-key); on: the original destination of lost letters",
 		},
 		{Name: "rate", Value: "number", About: "messages per second"}, {Name: "max", Value: "number", About: "maximum number of messages"},
 		{Name: "canary", Value: "number", About: "send this many first, then watch whether they die again"}, {Name: "ramp", About: "send ten times as many after each watch"},

@@ -21,12 +21,12 @@ const (
 	sourceUsage   = "<queue> | --lost"
 	selectUsage   = "[--where <filter>] [--max <number>] [--newest] "
 	selectOptions = "lost where max newest dry-run wait yes "
-	redriveUsage  = command.InVHost + "[--to <target>] [--force] " + selectUsage +
+	redriveUsage  = command.InVHost + "[--to <target> | --exchange <exchange> [--routing-key <key>]] [--force] " + selectUsage +
 		"[--rate <number>] [--canary <number> [--ramp]] [--watch <duration>] [--stop-percent <number>] " +
 		"[--stop-without-consumer] [--strip-deaths] [--drop-expiration] [--dry-run] [--wait] (" + sourceUsage + ") [<id> ...]"
 	resendUsage = command.InVHost + "[--payload <file>] [--properties <file>] " +
 		"[--to <target> | [--exchange <exchange>] [--routing-key <key>]] [--force] [--keep] [--dry-run] (" + sourceUsage + ") <id>"
-	redriveOptions = selectOptions + "to force rate canary ramp watch stop-percent stop-without-consumer " +
+	redriveOptions = selectOptions + "to exchange routing-key force rate canary ramp watch stop-percent stop-without-consumer " +
 		"strip-deaths drop-expiration"
 	redriveSample = `redrive_dlq orders.dlq --where 'reason:expired age:>1h' --dry-run
 redrive_dlq orders.dlq --where 'header.tenant:acme' --rate 100 --canary 10 --ramp --stop-percent 20 --wait

@@ -126,6 +126,10 @@ func notFound(c *command.Call, err error) error {
 	switch command.Status(err) {
 	case http.StatusNotFound:
 		if kind := command.ReasonOf(err); strings.HasSuffix(kind, "_not_found") {
+			if to := c.Options.Or("to", ""); kind == "exchange_not_found" && strings.Contains(to, "/") {
+				name := strings.TrimPrefix(to, "exchange:")
+				return command.Failf(command.ExitData, "exchange not found. If '%s' is its name, write --exchange '%s'", name, name)
+			}
 			return command.Failf(command.ExitData, "%s", strings.ReplaceAll(kind, "_", " "))
 		}
 		return c.NoVHost(c.VHost())

@@ -77,11 +77,35 @@ func readJob(c *command.Call, action string) (*api.PostRedrive, error) {
 		}
 		p.Options.WatchMS = api.Integer(d.Milliseconds())
 	}
-	p.Target, err = readTarget(c, c.Options.Or("to", ""))
+	p.Target, err = targetOf(c)
 	return p, err
 }
 
-// readTarget reads --to.
+// targetOf reads where messages go: --to, or an exchange and perhaps a key.
+func targetOf(c *command.Call) (api.RedriveTarget, error) {
+	text, ok := c.Options.Get("to")
+	exchange, named := c.Options.Get("exchange")
+	key, keyed := c.Options.Get("routing-key")
+	switch {
+	case ok && (named || keyed):
+		return api.RedriveTarget{}, eitherToOrExchange(c)
+	case keyed && !named:
+		return api.RedriveTarget{}, c.Invalid("--routing-key needs --exchange.")
+	case !named:
+		return readTarget(c, text)
+	}
+	to := api.RedriveTarget{To: "elsewhere", Exchange: &exchange}
+	if keyed {
+		to.RoutingKey = &key
+	}
+	return to, nil
+}
+
+func eitherToOrExchange(c *command.Call) error {
+	return c.Invalid("give either --to, or --exchange and --routing-key.")
+}
+
+// readTarget reads --to. In exchange:NAME/KEY there is one slash: with more of them nobody knows which ends the name.
 func readTarget(c *command.Call, text string) (to api.RedriveTarget, err error) {
 	kind, name, named := strings.Cut(text, ":")
 	switch {
@@ -93,6 +117,10 @@ func readTarget(c *command.Call, text string) (to api.RedriveTarget, err error) 
 		return api.RedriveTarget{To: "queue", Queue: name}, nil
 	case named && kind == "exchange":
 		exchange, key, keyed := strings.Cut(name, "/")
+		if strings.Contains(key, "/") {
+			return to, c.Invalid(fmt.Sprintf("'%s' has several slashes, and any of them may end the name of the exchange: "+
+				"write --exchange NAME --routing-key KEY instead of --to", text))
+		}
 		to = api.RedriveTarget{To: "elsewhere", Exchange: &exchange}
 		if keyed {
 			to.RoutingKey = &key

@@ -80,7 +80,7 @@ func resendTo(c *command.Call, post *api.PostResend) error {
 		return nil
 	}
 	if post.Exchange != nil || post.RoutingKey != nil {
-		return c.Invalid("give either --to, or --exchange and --routing-key.")
+		return eitherToOrExchange(c)
 	}
 	to, err := readTarget(c, text)
 	if to.To == "elsewhere" {

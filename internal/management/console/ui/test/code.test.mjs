@@ -128,7 +128,7 @@ test('a job is begun by a command with the options that the dialog has', () => {
   const elsewhere = { ...body, filter: '', options: {}, target: { to: 'elsewhere', exchange: 'x', routing_key: 'k' } };
   assert.equal(
     typed(jobCommands(at, '/', elsewhere).ctl).linux,
-    'bartleby ctl dlq redrive orders.dlq --to exchange:x/k',
+    'bartleby ctl dlq redrive orders.dlq --exchange x --routing-key k',
   );
 });
 

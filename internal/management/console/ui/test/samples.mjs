@@ -81,6 +81,7 @@ export function cases(at) {
       job({ target: { to: 'queue' }, options: careful, force: true }),
       job({ target: { to: 'queue', queue: 'orders.dlq' }, options: all, max: 5 }),
       job({ target: { to: 'elsewhere', exchange: 'amq.direct', routing_key: hard } }),
+      job({ target: { to: 'elsewhere', exchange: 'eu/orders' } }),
       job({ source: { lost: true }, target: { to: 'on' } }),
       job({ action: 'discard', target: undefined }),
       job({ source: { lost: true }, action: 'discard', target: undefined, filter: '' }),

@@ -40,7 +40,7 @@ export function jobCommands(at, vhost, body) {
   const { source, action, options: o = {}, target, ids = [], filter, max, force } = body;
   const options = [
     ...inVHost(vhost),
-    ...given('--to', action === 'redrive' && toOf(target)),
+    ...(action === 'redrive' ? toOf(target) : []),
     ...given('--where', filter),
     ...given('--max', max),
     ...(o.order === 'newest' ? ['--newest'] : []),
@@ -107,10 +107,12 @@ export function scheduledCommands(at, verb, rows, time = {}) {
 
 const given = (name, value) => (value ? [name, String(value)] : []);
 
-// toOf is a target as --to names it, '' for the usual one.
+// toOf are the options that name a target, none for the usual one.
 function toOf({ to, queue, exchange, routing_key: key }) {
-  if (to === 'queue') return queue ? `queue:${queue}` : '';
-  return to === 'elsewhere' ? `exchange:${exchange}${key === undefined ? '' : `/${key}`}` : to;
+  if (to === 'queue') return given('--to', queue && `queue:${queue}`);
+  return to === 'elsewhere'
+    ? ['--exchange', exchange, ...(key === undefined ? [] : ['--routing-key', key])]
+    : ['--to', to];
 }
 
 // declareCommands declare a queue {vhost, name, durable, auto_delete, arguments}, with own its dead-letter exchange and queue

@@ -14,8 +14,8 @@ func (r *runner) tellLosses() {
 		}
 		r.told[l] = now
 		switch {
-		case l.Reader != "":
-			r.slog.Warn("direct replies dropped: the client reads too slowly", "vhost", r.name, "connection", l.Reader)
+		case l.SlowConnection != "":
+			r.slog.Warn("direct replies dropped: the client reads too slowly", "vhost", r.name, "connection", l.SlowConnection)
 		case l.Cause == fact.GoneEvicted:
 			r.slog.Warn("lost letter deleted: size or age limit reached", "vhost", r.name)
 		case l.Kept:

@@ -359,13 +359,13 @@ func (v *VHost) lose(from *queueState, c fact.Cause, kept bool) {
 }
 
 // A Loss is a dead letter of Queue that found no place. Kept says that the lost store has it. With
-// the cause GoneEvicted it is a dead letter that the lost store gave up. With a Reader it is none: a
-// direct reply that found no space on its way to the connection of that name.
+// the cause GoneEvicted it is a dead letter that the lost store gave up. With a SlowConnection it is none: a
+// direct reply that found no space on its way to the connection of that name, whose client reads too slowly.
 type Loss struct {
-	Queue  string
-	Cause  fact.Cause
-	Kept   bool
-	Reader string
+	Queue          string
+	Cause          fact.Cause
+	Kept           bool
+	SlowConnection string
 }
 
 func (v *VHost) note(l Loss) {

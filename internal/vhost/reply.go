@@ -109,7 +109,7 @@ func (s *step) deliverReply(c *Command, m *message, after storage.Index) bool {
 	}
 	if n := to.conn; !s.fitsReply(n) {
 		s.traffic.RepliesDropped++
-		s.note(Loss{Reader: n.name})
+		s.note(Loss{SlowConnection: n.name})
 		return false
 	}
 	record := fact.AppendRecord(nil, &m.content, m.body.octets)

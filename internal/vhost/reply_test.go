@@ -56,7 +56,7 @@ func TestDirectRepliesAreBounded(t *testing.T) {
 	if traffic := w.v.Reader().Traffic(); traffic.RepliesDropped != uint64(500-came) {
 		t.Errorf("%d are counted", traffic.RepliesDropped)
 	}
-	if losses := w.v.TakeLosses(); len(losses) == 0 || losses[0] != (Loss{Reader: "requester"}) {
+	if losses := w.v.TakeLosses(); len(losses) == 0 || losses[0] != (Loss{SlowConnection: "requester"}) {
 		t.Errorf("noted: %v", losses)
 	}
 	if n, _ := reply(3, 100); n != 100 { // of another, who reads

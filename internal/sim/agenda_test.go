@@ -24,16 +24,16 @@ var agendaSteps = []func(*agenda){
 		a.ask(vhost.Command{Kind: vhost.SelectConfirms})
 	},
 	func(a *agenda) { a.send(100, 100, 100, 200, 200, 3000, 3000, 3000) },
-	(*agenda).house,
+	(*agenda).maintain,
 	func(a *agenda) { a.about(vhost.Reschedule, 0, 5) },
 	func(a *agenda) { a.about(vhost.Unschedule, 1, 6) },
-	(*agenda).house,
+	(*agenda).maintain,
 	func(a *agenda) { a.about(vhost.FireNow, 0) },
 	func(a *agenda) { a.wait(120) },
 	(*agenda).stop,
 	func(a *agenda) { a.about(vhost.Unschedule, 0); a.send(50, 50) },
 	func(a *agenda) { a.wait(60) },
-	(*agenda).house,
+	(*agenda).maintain,
 	func(a *agenda) { // what is due leads nowhere
 		a.ask(vhost.Command{Kind: vhost.UnbindQueue, Definition: &vhost.Definition{Source: "x0", Name: "q0"}})
 		a.wait(100)
@@ -42,7 +42,7 @@ var agendaSteps = []func(*agenda){
 		a.ask(vhost.Command{Kind: vhost.DeleteExchange, Definition: &vhost.Definition{Name: "x0"}})
 		a.about(vhost.Reschedule, 0)
 	},
-	(*agenda).house,
+	(*agenda).maintain,
 	(*agenda).stop,
 	func(a *agenda) { a.wait(10_000) },
 }
@@ -114,8 +114,8 @@ func (a *agenda) wait(milliseconds int64) {
 	a.tick()
 }
 
-// house takes a checkpoint, with all that is in memory in pages.
-func (a *agenda) house() {
+// maintain takes a checkpoint, with all that is in memory in pages.
+func (a *agenda) maintain() {
 	a.settle()
 	a.keepAllHouse(func() bool { return a.violation == nil })
 }

@@ -150,7 +150,7 @@ func (w *world) fact(st *step, f *fact.Fact) {
 		w.enqueued(st, f)
 	case fact.Handed:
 		if e := w.about(f); e != nil && !e.Off {
-			d := w.handOver(st, e)
+			d := w.noteDelivery(st, e)
 			e.Become(queue.Unacked)
 			if d != nil {
 				e.Holder = d
@@ -365,7 +365,7 @@ func (w *world) ended(st *step, e *ledger.Entry, cause fact.Cause) {
 	switch cause {
 	case fact.Acked:
 		if e.State != queue.Unacked {
-			w.handOver(st, e)
+			w.noteDelivery(st, e)
 		}
 	case fact.GonePurged:
 		if e.State == queue.Unacked && !e.Off {

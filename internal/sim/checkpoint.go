@@ -136,7 +136,7 @@ func (w *world) store(z *checkpoint) error {
 	if w.markSafe(); w.checkpoint != z {
 		return nil
 	}
-	err := w.house(func(j *journal.Journal) error { return j.Checkpoint(logID, z.at, z.state...) })
+	err := w.maintain(func(j *journal.Journal) error { return j.Checkpoint(logID, z.at, z.state...) })
 	switch {
 	case w.checkpoint != z: // the broker was opened again meanwhile
 		return nil
@@ -154,7 +154,7 @@ func (w *world) store(z *checkpoint) error {
 // reclaim gives back the segments of which nothing is needed.
 func (w *world) reclaim(z *checkpoint) error {
 	var n int
-	err := w.house(func(j *journal.Journal) (err error) {
+	err := w.maintain(func(j *journal.Journal) (err error) {
 		n, err = j.Reclaim(z.live)
 		return err
 	})
@@ -186,7 +186,7 @@ func (w *world) sparse(z *checkpoint) error {
 	share := []float64{journal.SparseShare, 0.9}[w.dice.IntN(2)]
 	var rewriting *journal.Rewriting
 	j, took := w.journal, false
-	err := w.house(func(j *journal.Journal) (err error) {
+	err := w.maintain(func(j *journal.Journal) (err error) {
 		before := j.Stats()
 		defer func() {
 			after := j.Stats()
@@ -246,7 +246,7 @@ func (w *world) adopt(z *checkpoint) error {
 		return nil
 	}
 	var n int
-	err := w.house(func(j *journal.Journal) (err error) {
+	err := w.maintain(func(j *journal.Journal) (err error) {
 		n, err = j.Adopt(z.rewriting)
 		return err
 	})

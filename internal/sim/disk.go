@@ -15,7 +15,7 @@ func (w *world) survive(err error) bool {
 	switch {
 	case err == nil:
 		return true
-	case w.later(func() { w.survive(err) }):
+	case w.afterMaintenance(func() { w.survive(err) }):
 	case errors.Is(err, vfs.ErrCrashed):
 		w.powerCut()
 	case errors.Is(err, journal.ErrFailed):
@@ -50,7 +50,7 @@ func (w *world) lost() bool {
 // is opened again behind what was sealed.
 func (w *world) readFailed(err error) {
 	switch {
-	case w.later(func() { w.readFailed(err) }):
+	case w.afterMaintenance(func() { w.readFailed(err) }):
 	case errors.Is(err, vfs.ErrCrashed):
 		w.powerCut()
 	case errors.Is(err, errBroken):

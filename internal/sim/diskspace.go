@@ -33,14 +33,14 @@ func (w *world) makeReserve() error {
 	return nil
 }
 
-// keepReserve completes the reserve before a group is written, and reports whether it may be: else house has to be kept
-// first. If the reserve cannot be completed, what grows has to wait.
+// keepReserve completes the reserve before a group is written, and reports whether it may be: else maintenance has to
+// run first. If the reserve cannot be completed, what grows has to wait.
 func (w *world) keepReserve() bool {
 	j := w.journal
 	switch {
 	case w.full || !j.LacksReserve():
 		return true
-	case w.besides:
+	case w.interleaving:
 		return j.SpaceFor() <= journal.Moving
 	}
 	err := j.Reserve(1, journal.Growing)

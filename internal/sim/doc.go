@@ -13,9 +13,9 @@
 // failed sync and clean stop the machine that was opened again must hold what the second one holds, and what a
 // machine holds that has applied all that is safe since the beginning.
 //
-// The machine has space for little: what it does not use goes to pages. House is kept a portion at
+// The machine has space for little: what it does not use goes to pages. Maintenance runs a portion at
 // a time, with traffic, crashes and failures between the portions and in the middle of them
-// (beside.go). The disk loses power at any call, fails once or for good, runs full, and changes
+// (maintenance.go). The disk loses power at any call, fails once or for good, runs full, and changes
 // what lies on it (plan.go, damage.go, drain.go).
 //
 // What waits in delayed exchanges, and in queues for a time of delivery, is followed from the publish to whatever is

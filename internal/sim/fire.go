@@ -46,13 +46,13 @@ func (w *world) replaces(e *ledger.Entry) *ledger.Entry {
 
 // flight is what became of a message that fired.
 type flight struct {
-	from    *ledger.Entry
-	came    []*ledger.Entry // into queues
-	lost    []lostSlot      // and into the lost store
-	astray  int             // by way of queues that kept it out
-	hops    bool            // some of these went too far
-	arrived bool            // a queue has it
-	door    bool            // a queue kept it out that passes it on
+	from     *ledger.Entry
+	came     []*ledger.Entry // into queues
+	lost     []lostSlot      // and into the lost store
+	astray   int             // by way of queues that kept it out
+	hops     bool            // some of these went too far
+	arrived  bool            // a queue has it
+	passedOn bool            // a queue kept it out that passes it on
 }
 
 // fired checks that a message was due, or that somebody had it fired; that it has come to each queue to which its
@@ -62,7 +62,7 @@ func (w *world) fired(st *step, e *ledger.Entry) {
 		w.violate(Schedule, "message %d of %q fired at %d by command %d, it is due at %d", e.Message, e.Line.Name, st.stamp.Now, st.command.Kind, e.Until)
 	}
 	w.result.Scheduled["fired"]++
-	if e.Resent.Job != 0 { // it may die at the door of a queue, again and again: no copy tells of that
+	if e.Resent.Job != 0 { // a queue may refuse it and pass it on, again and again: no copy tells of that
 		w.jobRecoveries[e.Resent.Job], w.backs[e.Resent.Job] = -1, math.MaxUint32
 	}
 	f := w.takeOff(st, e)
@@ -154,7 +154,7 @@ func (w *world) landed(st *step, f *flight, q *ledger.Line) lostSlot {
 		w.violate(Schedule, "message %d fired in %q and did not come to %q", e.Message, e.Line.Name, q.Name)
 	default:
 		if _, passesOn := view.Settings.DLX(); view.Settings.Overflow == vhost.RejectPublishDLX && passesOn {
-			f.door = true
+			f.passedOn = true
 			return lostSlot{}
 		}
 		return lostSlot{fact.LostRefused, q.Name}
@@ -181,14 +181,14 @@ func (w *world) checkLanded(f *flight, lost []lostSlot) {
 	}
 	as := func(x lostSlot) bool { return x.cause == e.Cause }
 	switch placed := f.arrived || len(want) > 0; {
-	case !placed && f.door: // what it has become beyond that door may be lost, or not
+	case !placed && f.passedOn: // what it has become beyond that queue may be lost, or not
 	case placed != (e.Cause == fact.Fired), !placed && !slices.ContainsFunc(lost, as):
 		w.violate(Schedule, "message %d fired in %q and ended as %q; a queue has it: %t, it is lost: %v", e.Message, e.Line.Name, e.Cause, f.arrived, lost)
 	}
 }
 
-// foretellKept works out what becomes of a dead letter at the delayed exchanges that it comes by.
-func (w *world) foretellKept(d *departure, p *passage, holds bool) {
+// expectDelayed works out what becomes of a dead letter at the delayed exchanges that it comes by.
+func (w *world) expectDelayed(d *departure, p *hop, holds bool) {
 	e, full := d.from, false
 	for _, name := range d.keepers {
 		q := w.live.ScheduleOf(name)

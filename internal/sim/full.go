@@ -91,7 +91,7 @@ func (w *world) checkStock() {
 // pace writes what is on its way as soon as it is much, as a broker's runners wait then. It notes if a single step has
 // made more than that.
 func (w *world) pace() {
-	if !w.o.FullDisk || w.violation != nil || w.besides || w.torn {
+	if !w.o.FullDisk || w.violation != nil || w.interleaving || w.torn {
 		return
 	}
 	use := w.spaceFor()

@@ -40,7 +40,7 @@ func (w *world) withheld(st *step, e *ledger.Entry, f *fact.Fact) {
 	if f.Cause == fact.LostHops {
 		tooFar = fact.LostHops
 	}
-	if p := w.checkPassage(st, d, tooFar); p != nil {
+	if p := w.checkHop(st, d, tooFar); p != nil {
 		if p.held != f.Cause {
 			w.violate(Held, "message %d is held in %q for %q, expected %q", e.Message, e.Line.Name, f.Cause, p.held)
 		}
@@ -101,7 +101,7 @@ func (w *world) onItsWay(st *step, d *departure) {
 // stays checks that a copy is kept in its queue because it would only come round in a cycle.
 func (w *world) stays(st *step, e *ledger.Entry) {
 	d := w.depart(st, e, w.live.Died(e.Deaths, e.Line.Name, "expired"))
-	p := w.checkPassage(st, d, 0)
+	p := w.checkHop(st, d, 0)
 	switch {
 	case len(d.deadLetters)+d.astray > 0:
 		w.violate(Kept, "message %d stays in %q, and dead letters of it have left", e.Message, e.Line.Name)

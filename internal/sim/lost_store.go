@@ -46,7 +46,7 @@ func (w *world) checkStoredLost(st *step, e *ledger.Entry) {
 }
 
 // checkAllStored makes sure that exactly what found no place has come to the lost store, if there is one.
-func (w *world) checkAllStored(d *departure, p *passage) {
+func (w *world) checkAllStored(d *departure, p *hop) {
 	var got []lostSlot
 	for _, l := range d.deadLetters {
 		if l.Line == w.live.LostStore {

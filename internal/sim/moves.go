@@ -195,7 +195,7 @@ func (w *world) moved(st *step, e *ledger.Entry, cause fact.Cause) {
 	if d.again {
 		w.result.Released++
 	}
-	w.checkPassage(st, d, cause)
+	w.checkHop(st, d, cause)
 }
 
 // checkGone makes sure that what dies without a dead letter has no dead-letter exchange.

@@ -43,7 +43,7 @@ func (n *neighbor) checkpoint(w *world) error {
 	if n.safe == 0 {
 		return nil
 	}
-	return w.house(func(j *journal.Journal) error { return j.Checkpoint(neighborLog, n.safe, neighborBatch(n.safe)) })
+	return w.maintain(func(j *journal.Journal) error { return j.Checkpoint(neighborLog, n.safe, neighborBatch(n.safe)) })
 }
 
 // opened compares the log with what was written to it. One that was being written may be longer than known.

@@ -184,7 +184,7 @@ func (w *world) write() bool {
 			return false
 		}
 	}
-	if before := w.result.Recoveries; !w.besides && (w.tight || w.full || w.journal.Stats().Spares < 2) {
+	if before := w.result.Recoveries; !w.interleaving && (w.tight || w.full || w.journal.Stats().Spares < 2) {
 		w.prepare()
 		return w.violation == nil && w.result.Recoveries == before
 	}
@@ -208,7 +208,7 @@ func (w *world) writeGroup(n int) bool {
 		}
 	}
 	var err error
-	if !w.besides { // that keeps house, too
+	if !w.interleaving { // Reserve is maintenance, too
 		err = w.journal.Reserve(bytes, journal.Committed)
 	}
 	if err == nil {
@@ -221,7 +221,7 @@ func (w *world) writeGroup(n int) bool {
 		w.neighbor.wrote()
 		w.pending, w.written = w.pending[n:], w.tried
 		return true
-	case w.besides && errors.Is(err, journal.ErrUnready): // it has to wait until house is kept
+	case w.interleaving && errors.Is(err, journal.ErrUnready): // it has to wait for maintenance
 		return false
 	case errors.Is(err, journal.ErrNoSpace):
 		w.result.Stuck++

@@ -169,7 +169,7 @@ func (w *world) stockUp() {
 	}
 	for more := true; more && w.violation == nil; {
 		j := w.journal
-		err := w.house(func(j *journal.Journal) (err error) {
+		err := w.maintain(func(j *journal.Journal) (err error) {
 			more, err = j.Prepare(true)
 			return err
 		})
@@ -186,7 +186,7 @@ func (w *world) stockUp() {
 func (w *world) prepare() {
 	var more bool
 	j, make := w.journal, w.tight || w.Chance(2)
-	err := w.house(func(j *journal.Journal) (err error) {
+	err := w.maintain(func(j *journal.Journal) (err error) {
 		more, err = j.Prepare(make)
 		return err
 	})

@@ -39,46 +39,46 @@ type Options struct {
 
 // Result tells what a run has seen.
 type Result struct {
-	Hash       uint64                    // of all commands, facts and effects
-	Succeeded  map[vhost.CommandKind]int // commands that were not refused
-	Refused    int                       // commands that were
-	Effects    map[vhost.EffectKind]int  // shown to clients
-	Ended      map[fact.Cause]int        // copies
-	Recoveries int                       // of the machine, for whatever reason
-	Crashes    int                       // power cuts
-	Calls      int                       // of the disk
-	CutAt      map[string]int            // power cuts in the middle of a call of the disk, by its kind
-	Harmed     map[string]int            // times that the disk has changed something, by kind and file
-	Found      map[string]int            // of these, by how it was found
-	CutAway    int                       // of these, that have cost what was safe and not recorded so
-	FailedAt   map[string]int            // calls of the disk that failed, by kind
-	BrokenAt   map[string]int            // those that failed from then on
-	Failures   int                       // failed writes and syncs that the journal recovered from
-	Full       int                       // times that publishers had to wait for space
-	Stuck      int                       // times that nothing could be written for lack of space
-	Drained    int                       // full disks that were drained
-	Excused    int                       // of full lives, those in which more was decided at once than may be on its way
-	Space      [4]int                    // of full lives, steps in which there was space first for that use
-	PutOff     int                       // copies that could not die for lack of space
-	Reclaimed  int                       // segments
-	Rewritten  int                       // of these, sparse ones
-	Paged      int                       // durable pages that were put
-	Portions   int                       // that followed the first of a command
-	Besides    int                       // times that something was done while house was kept
-	Spilled    int                       // transient ones
-	Warmed     int                       // durable ones that were read from the disk
-	Facts      map[fact.Kind]int
-	StoredLost map[fact.Cause]int // dead letters that came to the lost store
-	Held       map[fact.Cause]int // dead letters that were held, or held on
-	Released   int                // held dead letters that left
-	Partly     int                // that some of their targets have
-	Waited     int                // returns that had to wait
-	Survived   int                // waiting and held copies that a restart has found
-	TimedOut   int                // consumers and channels that took too long
-	Late       int                // settlements of what was taken back before
-	Answered   map[string]int     // answers for lost letters
-	Redriven   int                // dead letters that jobs moved
-	Scheduled  map[string]int     // what became of scheduled messages, and answers for them
+	Hash        uint64                    // of all commands, facts and effects
+	Succeeded   map[vhost.CommandKind]int // commands that were not refused
+	Refused     int                       // commands that were
+	Effects     map[vhost.EffectKind]int  // shown to clients
+	Ended       map[fact.Cause]int        // copies
+	Recoveries  int                       // of the machine, for whatever reason
+	Crashes     int                       // power cuts
+	Calls       int                       // of the disk
+	CutAt       map[string]int            // power cuts in the middle of a call of the disk, by its kind
+	Harmed      map[string]int            // times that the disk has changed something, by kind and file
+	Found       map[string]int            // of these, by how it was found
+	CutAway     int                       // of these, that have cost what was safe and not recorded so
+	FailedAt    map[string]int            // calls of the disk that failed, by kind
+	BrokenAt    map[string]int            // those that failed from then on
+	Failures    int                       // failed writes and syncs that the journal recovered from
+	Full        int                       // times that publishers had to wait for space
+	Stuck       int                       // times that nothing could be written for lack of space
+	Drained     int                       // full disks that were drained
+	Excused     int                       // of full lives, those in which more was decided at once than may be on its way
+	Space       [4]int                    // of full lives, steps in which there was space first for that use
+	PutOff      int                       // copies that could not die for lack of space
+	Reclaimed   int                       // segments
+	Rewritten   int                       // of these, sparse ones
+	Paged       int                       // durable pages that were put
+	Portions    int                       // that followed the first of a command
+	Interleaved int                       // times that something was done between portions of maintenance
+	Spilled     int                       // transient ones
+	Warmed      int                       // durable ones that were read from the disk
+	Facts       map[fact.Kind]int
+	StoredLost  map[fact.Cause]int // dead letters that came to the lost store
+	Held        map[fact.Cause]int // dead letters that were held, or held on
+	Released    int                // held dead letters that left
+	Partly      int                // that some of their targets have
+	Waited      int                // returns that had to wait
+	Survived    int                // waiting and held copies that a restart has found
+	TimedOut    int                // consumers and channels that took too long
+	Late        int                // settlements of what was taken back before
+	Answered    map[string]int     // answers for lost letters
+	Redriven    int                // dead letters that jobs moved
+	Scheduled   map[string]int     // what became of scheduled messages, and answers for them
 }
 
 func newResult() Result {
@@ -100,52 +100,52 @@ type world struct {
 	scratch   []byte
 
 	// The node.
-	disk       *vfs.Mem
-	faulty     *vfs.Faulty
-	journal    *journal.Journal // nil between a crash and the next opening
-	opened     uint64           // times
-	vhost      *vhost.VHost
-	twin       *vhost.VHost // applies what the log gets, and nothing else
-	twinAhead  bool         // it has policies in force that the machine has on some queues alone: see recovery.go
-	past       *vhost.VHost // applies what is recorded as safe, and nothing else, from the first batch on: up to baseAt
-	out        vhost.Outcome
-	looked     struct{ facts, effects int } // of out
-	clock      int64                        // ns since the Unix epoch, of the vhost
-	skew       int64                        // ns that the wall clock is off
-	next       storage.Index                // of the batch to be
-	safe       storage.Index                // as the journal says
-	marked     storage.Index                // what was safe at the last write, which says so
-	recorded   storage.Index                // the disk itself says that this is safe
-	written    storage.Index                // the journal has it
-	tried      storage.Index                // the journal may have it
-	pending    []journal.Batch              // sealed, not written yet
-	recent     map[storage.Index][]byte     // batches that are still in memory
-	pages      pages
-	torn       bool         // a step of the machine was cut short by a failed read: it is not to be looked at any more
-	checkpoint *checkpoint  // a checkpoint in the making
-	keeping    bool         // house is being kept
-	besides    bool         // and something is done beside that
-	unfinished bool         // a command is, and nothing is done beside it
-	deferred   func()       // what to do about that when it is over
-	left       bool         // the checkers have looked at the machine for the last time
-	tearing    bool         // a group is being written
-	looking    bool         // a checker does: no call of the disk fails
-	harm       *vfs.Harm    // what the disk has changed, and nobody has found
-	cut        *journal.Cut // that was told since the machine was there last
-	tight      bool         // the disk has a budget
-	full       bool         // no file can be made: publishers wait
-	cramped    bool         // the machine knows that dead letters must not move
-	forced     bool         // though there is space
-	overdone   bool         // more was decided at once than may be on its way to the disk
-	reserve    int64        // of the journal, bytes
-	missing    bool         // a file that the disk has lost stays away
-	stock      int          // files of the journal's segments when the power went; 0: nobody looks
-	ending     bool         // the life is over: what is left are the last checks
-	greedy     bool         // another process takes all space that is given up, at once
-	squeezed   bool         // it takes most of it all the time
-	ailing     bool         // some call of the disk always fails
-	starts     int          // since then
-	neighbor   neighbor
+	disk         *vfs.Mem
+	faulty       *vfs.Faulty
+	journal      *journal.Journal // nil between a crash and the next opening
+	opened       uint64           // times
+	vhost        *vhost.VHost
+	twin         *vhost.VHost // applies what the log gets, and nothing else
+	twinAhead    bool         // it has policies in force that the machine has on some queues alone: see recovery.go
+	past         *vhost.VHost // applies what is recorded as safe, and nothing else, from the first batch on: up to baseAt
+	out          vhost.Outcome
+	looked       struct{ facts, effects int } // of out
+	clock        int64                        // ns since the Unix epoch, of the vhost
+	skew         int64                        // ns that the wall clock is off
+	next         storage.Index                // of the batch to be
+	safe         storage.Index                // as the journal says
+	marked       storage.Index                // what was safe at the last write, which says so
+	recorded     storage.Index                // the disk itself says that this is safe
+	written      storage.Index                // the journal has it
+	tried        storage.Index                // the journal may have it
+	pending      []journal.Batch              // sealed, not written yet
+	recent       map[storage.Index][]byte     // batches that are still in memory
+	pages        pages
+	torn         bool         // a step of the machine was cut short by a failed read: it is not to be looked at any more
+	checkpoint   *checkpoint  // a checkpoint in the making
+	maintaining  bool         // maintenance is running
+	interleaving bool         // and something else is done between its portions
+	unfinished   bool         // a command is, and nothing is done beside it
+	deferred     func()       // what to do about that when it is over
+	left         bool         // the checkers have looked at the machine for the last time
+	tearing      bool         // a group is being written
+	looking      bool         // a checker does: no call of the disk fails
+	harm         *vfs.Harm    // what the disk has changed, and nobody has found
+	cut          *journal.Cut // that was told since the machine was there last
+	tight        bool         // the disk has a budget
+	full         bool         // no file can be made: publishers wait
+	cramped      bool         // the machine knows that dead letters must not move
+	forced       bool         // though there is space
+	overdone     bool         // more was decided at once than may be on its way to the disk
+	reserve      int64        // of the journal, bytes
+	missing      bool         // a file that the disk has lost stays away
+	stock        int          // files of the journal's segments when the power went; 0: nobody looks
+	ending       bool         // the life is over: what is left are the last checks
+	greedy       bool         // another process takes all space that is given up, at once
+	squeezed     bool         // it takes most of it all the time
+	ailing       bool         // some call of the disk always fails
+	starts       int          // since then
+	neighbor     neighbor
 
 	// What the checkers know.
 	live          *ledger.Ledger             // follows the machine

@@ -168,7 +168,7 @@ func (r *Result) add(o *Result) {
 	r.Reclaimed += o.Reclaimed
 	r.Rewritten += o.Rewritten
 	r.Paged += o.Paged
-	r.Besides += o.Besides
+	r.Interleaved += o.Interleaved
 	r.Spilled += o.Spilled
 	r.Redriven += o.Redriven
 	r.Warmed += o.Warmed
@@ -220,9 +220,9 @@ func (r *Result) checkCoverage(t *testing.T) {
 	t.Logf("calls that failed: %v; for ever: %v", r.FailedAt, r.BrokenAt)
 	t.Logf("damage: %v; found: %v; of these, %d have cost what nothing said was safe", r.Harmed, r.Found, r.CutAway)
 	t.Logf("segments that were given back: %d, sparse ones among them: %d; done beside: %d; pages: %d, %d spilled, %d read back",
-		r.Reclaimed, r.Rewritten, r.Besides, r.Paged, r.Spilled, r.Warmed)
+		r.Reclaimed, r.Rewritten, r.Interleaved, r.Paged, r.Spilled, r.Warmed)
 	t.Logf("full disks that were drained: %d; nothing could be written: %d times", r.Drained, r.Stuck)
-	if r.PutOff == 0 || r.Drained == 0 || r.Rewritten == 0 || r.Besides == 0 || r.Paged == 0 || r.Spilled == 0 || r.Warmed == 0 || r.Found["load"]+r.Found["open"] == 0 || r.Found["refused"] == 0 || r.Found["read"] == 0 && *seeds >= 1000 {
+	if r.PutOff == 0 || r.Drained == 0 || r.Rewritten == 0 || r.Interleaved == 0 || r.Paged == 0 || r.Spilled == 0 || r.Warmed == 0 || r.Found["load"]+r.Found["open"] == 0 || r.Found["refused"] == 0 || r.Found["read"] == 0 && *seeds >= 1000 {
 		t.Error("not all of this has happened")
 	}
 	t.Logf("commands: %v", counts(r.Succeeded))

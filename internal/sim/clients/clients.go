@@ -1,6 +1,6 @@
 // Package clients is who asks a simulated broker for something: connections with their channels, consumers and
 // deliveries, the messages that they publish, and the draws of what they do next. They see of the broker what a
-// Sight shows; what becomes of a command, and whether that is right, the simulation decides.
+// View shows; what becomes of a command, and whether that is right, the simulation decides.
 package clients
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// Sight is what clients know of their broker.
-type Sight interface {
+// View is what clients know of their broker.
+type View interface {
 	Topology() *topology.Topology
 	Busy(fact.ConnID) bool // a command of the connection is not finished
 	Ledger() *ledger.Ledger
@@ -29,7 +29,7 @@ type Sight interface {
 // Clients is all clients of a broker: what they have open, what they have published, and what they ask for next.
 type Clients struct {
 	dice        *rand.Rand
-	sees        Sight
+	view        View
 	delays      bool // many messages are for later
 	Connections []*Connection
 	Channels    map[vhost.ChannelID]*Channel
@@ -40,8 +40,8 @@ type Clients struct {
 }
 
 // New is nobody yet. Many messages are for later in some lives.
-func New(sees Sight, dice *rand.Rand, delays bool) *Clients {
-	return &Clients{sees: sees, dice: dice, delays: delays, Messages: map[uint64]*Message{}}
+func New(view View, dice *rand.Rand, delays bool) *Clients {
+	return &Clients{view: view, dice: dice, delays: delays, Messages: map[uint64]*Message{}}
 }
 
 // Connection is a client's connection, and the engine's Session of it.

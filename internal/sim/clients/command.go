@@ -25,7 +25,7 @@ func (cl *Clients) Command() (vhost.Command, bool) {
 	case n.Broken, k < 15, n.Stopped && k%8 == 0:
 		return vhost.Command{Kind: vhost.Disconnect, Conn: n.ID}, true
 	}
-	if cl.sees.Busy(n.ID) {
+	if cl.view.Busy(n.ID) {
 		return vhost.Command{}, false
 	}
 	if len(n.Channels) == 0 || k < 35 && len(n.Channels) < 3 {
@@ -139,7 +139,7 @@ func (cl *Clients) lostLetters() vhost.Command {
 	if cl.Chance(4) {
 		c.Kind = vhost.Discard
 	}
-	there := cl.sees.Ledger().LostStore.Seqs()
+	there := cl.view.Ledger().LostStore.Seqs()
 	for range 1 + cl.dice.IntN(4) {
 		id := uint64(1 + cl.dice.IntN(9))
 		if len(there) > 0 && !cl.Chance(9) {
@@ -194,7 +194,7 @@ func (cl *Clients) settlement(ch *Channel) vhost.Command {
 
 // publish makes a message that there is only one of.
 func (cl *Clients) publish() vhost.Command {
-	m := &Message{TTL: -1, Step: cl.sees.Step(), Persistent: cl.dice.IntN(3) > 0}
+	m := &Message{TTL: -1, Step: cl.view.Step(), Persistent: cl.dice.IntN(3) > 0}
 	size := 8 + cl.dice.IntN(60)
 	if cl.Chance(12) {
 		size = 8 + cl.dice.IntN(9000)

@@ -12,7 +12,7 @@ import (
 func (cl *Clients) queueName() string {
 	name := "q" + strconv.Itoa(cl.dice.IntN(7))
 	for range 6 {
-		if _, ok := cl.sees.Topology().Queue(name); ok || cl.Chance(8) {
+		if _, ok := cl.view.Topology().Queue(name); ok || cl.Chance(8) {
 			break
 		}
 		name = "q" + strconv.Itoa(cl.dice.IntN(7))
@@ -25,7 +25,7 @@ func (cl *Clients) exchangeName() string {
 	names := []string{"x0", "x1", "x2", "x3", "x0", "x1", "amq.fanout", "amq.direct"}
 	name := names[cl.dice.IntN(8)]
 	for range 6 {
-		if x := cl.sees.Topology().Exchange(name); x != nil && !x.Internal || cl.Chance(8) {
+		if x := cl.view.Topology().Exchange(name); x != nil && !x.Internal || cl.Chance(8) {
 			break
 		}
 		name = names[cl.dice.IntN(8)]
@@ -115,7 +115,7 @@ func (cl *Clients) declareQueue() vhost.Command {
 		Passive: cl.Chance(12),
 	}
 	for i := 0; i < 7 && !cl.Chance(20); i++ { // mostly one that is not there: another declaration would be refused
-		if _, ok := cl.sees.Topology().Queue(d.Name); ok == d.Passive {
+		if _, ok := cl.view.Topology().Queue(d.Name); ok == d.Passive {
 			break
 		}
 		d.Name = "q" + strconv.Itoa(cl.dice.IntN(7))

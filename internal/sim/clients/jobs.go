@@ -100,11 +100,11 @@ func (cl *Clients) rate() uint64 {
 }
 
 func (cl *Clients) someJob() fact.JobID {
-	if len(cl.sees.Ledger().Jobs) == 0 || cl.Chance(20) {
+	if len(cl.view.Ledger().Jobs) == 0 || cl.Chance(20) {
 		return fact.JobID(cl.dice.IntN(9))
 	}
 	var ids []fact.JobID
-	for id := range cl.sees.Ledger().Jobs {
+	for id := range cl.view.Ledger().Jobs {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
@@ -114,9 +114,9 @@ func (cl *Clients) someJob() fact.JobID {
 // whereabouts finds a source in the ledger, nil if it is not there.
 func (cl *Clients) whereabouts(source vhost.Where) *ledger.Line {
 	if source.Lost {
-		return cl.sees.Ledger().LostStore
+		return cl.view.Ledger().LostStore
 	}
-	return cl.sees.Ledger().Lines[cl.QueueID(source.Queue, nil)]
+	return cl.view.Ledger().Lines[cl.QueueID(source.Queue, nil)]
 }
 
 func (cl *Clients) idIn(source vhost.Where) uint64 {
@@ -140,6 +140,6 @@ func (cl *Clients) QueueID(name string, ch *Channel) fact.QueueID {
 	if name == "" && ch != nil {
 		name = ch.LastQueue
 	}
-	id, _ := cl.sees.Topology().Queue(name)
+	id, _ := cl.view.Topology().Queue(name)
 	return id
 }

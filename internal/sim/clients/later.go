@@ -30,7 +30,7 @@ func (cl *Clients) delay(m *Message) {
 		header(vhost.KeyHeader, amqp.String(m.Key))
 	}
 	if cl.Chance(6) {
-		m.DeliverAt = int64(cl.sees.Wall()) + cl.duration()*2 - 3
+		m.DeliverAt = int64(cl.view.Wall()) + cl.duration()*2 - 3
 		header("x-opt-delivery-time", amqp.Int64(m.DeliverAt))
 	}
 }
@@ -45,7 +45,7 @@ func (cl *Clients) scheduled() vhost.Command {
 	kinds := [...]vhost.CommandKind{vhost.Unschedule, vhost.Reschedule, vhost.FireNow}
 	c := vhost.Command{Kind: kinds[cl.dice.IntN(len(kinds))], Selection: &vhost.Selection{}}
 	var there, all []vhost.ScheduledID
-	for q := range cl.sees.Ledger().All() {
+	for q := range cl.view.Ledger().All() {
 		for _, s := range q.Seqs() {
 			if q.Copies[s].State == queue.Waiting {
 				there = append(there, vhost.ScheduledID{Schedule: q.ID, Number: uint64(s)})
@@ -68,6 +68,6 @@ func (cl *Clients) scheduled() vhost.Command {
 		}
 		c.Selection.Scheduled = append(c.Selection.Scheduled, id)
 	}
-	c.Selection.At = cl.sees.Wall() + deadline.Instant(cl.duration()-5)
+	c.Selection.At = cl.view.Wall() + deadline.Instant(cl.duration()-5)
 	return c
 }

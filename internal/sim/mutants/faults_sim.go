@@ -20,7 +20,7 @@ func faultsOfSim() []fault {
 			name: "reserve: let publishers take it",
 			edits: []edit{{
 				file:  simDir + "node.go",
-				at:    `w.result.Recoveries; !w.besides`,
+				at:    `w.result.Recoveries; !w.interleaving`,
 				after: ` && !w.planted(FAULT)`,
 			}},
 			checks: []check{in(sim.Options{Seed: 1900}, sim.Drains)},

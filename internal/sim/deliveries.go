@@ -49,8 +49,8 @@ func (w *world) checkLane(e *ledger.Entry, m *clients.Message) {
 	}
 }
 
-// handOver checks a delivery, and notes it.
-func (w *world) handOver(st *step, e *ledger.Entry) *clients.Delivery {
+// noteDelivery checks a delivery, and notes it.
+func (w *world) noteDelivery(st *step, e *ledger.Entry) *clients.Delivery {
 	if len(st.deliveries) == 0 {
 		w.violate(Answers, "message %d left %q without a delivery", e.Message, e.Line.Name)
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// world is what clients see of their broker: clients.Sight.
+// world is what clients see of their broker: clients.View.
 
 // Topology implements it.
 func (w *world) Topology() *topology.Topology { return w.vhost.Topology() }

@@ -8,25 +8,25 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// passage is what must become of a departure.
-type passage struct {
-	took    []fact.QueueID // targets that have it, if its queue holds it for the others
-	lost    []lostSlot     // dead letters that go in the lost store, if there is one
-	held    fact.Cause     // why it is held, 0 if it is not
-	kept    bool
-	arrived bool // somewhere
-	door    bool // or it was refused by a queue that passes it on
+// hop is what has to happen to a dead letter that leaves its queue.
+type hop struct {
+	took     []fact.QueueID // targets that have it, if its queue holds it for the others
+	lost     []lostSlot     // dead letters that go in the lost store, if there is one
+	held     fact.Cause     // why it is held, 0 if it is not
+	kept     bool
+	arrived  bool // somewhere
+	passedOn bool // or it was refused by a queue that passes it on
 }
 
-// slot is where in the lost store a dead letter belongs.
+// lostSlot is where in the lost store a dead letter belongs.
 type lostSlot struct {
 	cause  fact.Cause
 	target string
 }
 
-// checkPassage makes sure that a dead letter is with each target exactly once, held for it, or in the lost store
+// checkHop makes sure that a dead letter is with each target exactly once, held for it, or in the lost store
 // for it. The outcome is Moved, the cause of a loss, or 0 if the copy is still in its queue.
-func (w *world) checkPassage(st *step, d *departure, outcome fact.Cause) *passage {
+func (w *world) checkHop(st *step, d *departure, outcome fact.Cause) *hop {
 	e := d.from
 	for i, l := range d.deadLetters {
 		switch {
@@ -43,7 +43,7 @@ func (w *world) checkPassage(st *step, d *departure, outcome fact.Cause) *passag
 	if d.set == nil || outcome == fact.LostHops || slices.ContainsFunc(d.deadLetters, lost) {
 		return nil
 	}
-	p := w.foretell(st, d, outcome)
+	p := w.expectHop(st, d, outcome)
 	if st.portions <= 1 { // else a target may have got space since it refused the dead letter
 		w.checkAllStored(d, p)
 	}
@@ -54,7 +54,7 @@ func (w *world) checkPassage(st *step, d *departure, outcome fact.Cause) *passag
 	switch {
 	case gone == (outcome == 0):
 		w.violate(Held, "message %d died of %v in %q: kept %t, held for %q, and ended as %q", e.Message, d.deaths, e.Line.Name, p.kept, p.held, outcome)
-	case gone && p.door && !p.arrived && !kept: // what it has become beyond that door may be lost, or not
+	case gone && p.passedOn && !p.arrived && !kept: // what it has become beyond that queue may be lost, or not
 	case gone && (p.arrived || kept || len(p.lost) == 0) != (outcome == fact.Moved):
 		w.violate(Moves, "message %d died of %v in %q and ended as %q; some target has it: %t, it is lost: %v",
 			e.Message, d.deaths, e.Line.Name, outcome, p.arrived, p.lost)
@@ -64,11 +64,11 @@ func (w *world) checkPassage(st *step, d *departure, outcome fact.Cause) *passag
 	return p
 }
 
-// foretell works out what must become of a dead letter, target by target.
-func (w *world) foretell(st *step, d *departure, outcome fact.Cause) *passage {
+// expectHop works out what must become of a dead letter, target by target.
+func (w *world) expectHop(st *step, d *departure, outcome fact.Cause) *hop {
 	e := d.from
 	holds := d.waited || d.set.AtLeastOnce
-	p := &passage{took: slices.Clone(e.Took)}
+	p := &hop{took: slices.Clone(e.Took)}
 	switch {
 	case d.nowhere == 0:
 	case len(e.Took) > 0 && d.nowhere == fact.LostRoute: // the targets that lack it are no targets any more
@@ -81,7 +81,7 @@ func (w *world) foretell(st *step, d *departure, outcome fact.Cause) *passage {
 			p.lost[0].target = e.Line.Name
 		}
 	}
-	w.foretellKept(d, p, holds)
+	w.expectDelayed(d, p, holds)
 	var circling []*ledger.Line
 	for _, q := range d.targets {
 		came := slices.ContainsFunc(d.deadLetters, func(l *ledger.Entry) bool { return l.Line == q })
@@ -102,10 +102,10 @@ func (w *world) foretell(st *step, d *departure, outcome fact.Cause) *passage {
 				w.violate(Limits, "message %d came from %q into %q, which was full", e.Message, e.Line.Name, q.Name)
 			}
 		default:
-			w.lacks(d, p, q, view)
+			w.checkMissed(d, p, q, view)
 		}
 	}
-	p.kept = len(circling) > 0 && d.set.CycleKeep && d.reason() == "expired" && !d.again && p.held == 0 && !p.arrived && !p.door && len(p.lost) == 0
+	p.kept = len(circling) > 0 && d.set.CycleKeep && d.reason() == "expired" && !d.again && p.held == 0 && !p.arrived && !p.passedOn && len(p.lost) == 0
 	if p.kept {
 		return p
 	}
@@ -120,15 +120,15 @@ func (w *world) foretell(st *step, d *departure, outcome fact.Cause) *passage {
 	return p
 }
 
-// lacks looks at a target that a dead letter did not come to: it must be full.
-func (w *world) lacks(d *departure, p *passage, q *ledger.Line, view *vhost.QueueView) {
+// checkMissed looks at a target that a dead letter did not come to: it must be full.
+func (w *world) checkMissed(d *departure, p *hop, q *ledger.Line, view *vhost.QueueView) {
 	e := d.from
 	_, passesOn := view.Settings.DLX()
 	switch {
 	case !full(view, q, e.Bytes, true):
 		w.violate(Moves, "message %d left %q and did not arrive in %q: %+v, headers %v", e.Message, e.Line.Name, q.Name, d.way, w.Messages[e.Message].Headers)
 	case view.Settings.Overflow == vhost.RejectPublishDLX && passesOn:
-		p.door = true
+		p.passedOn = true
 		p.took = append(p.took, q.ID)
 	case d.waited || d.set.AtLeastOnce:
 		p.held = fact.LostRefused

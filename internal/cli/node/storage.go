@@ -32,15 +32,16 @@ func storage(c *command.Call) error {
 		rows = append(rows, []output.Cell{output.StringCell(name), output.StringCell(fmt.Sprintf(format, values...))})
 	}
 	add("sync", "%s", s.Sync)
-	add("segments", "%d, %d bytes; %d of them compacted", s.Segments.Count, s.Segments.Bytes, s.Segments.Rewritten)
-	add("live", "%d bytes, %.0f %% of the segments", s.Live, 100*s.LiveShare)
-	add("spares", "%d, %d bytes", s.Spares.Count, s.Spares.Bytes)
-	add("spilled", "%d bytes", s.Spilled)
-	add("unsynced", "%d bytes", s.Unsynced)
-	add("checkpoints", "%d bytes; %d completed, %d failed%s", s.Checkpoints.Bytes, s.Checkpoints.Made, s.Checkpoints.Failed, lastCheckpoint(&s.Checkpoints))
+	add("segments", "%d, %s; %d of them compacted", s.Segments.Count, output.Size(s.Segments.Bytes), s.Segments.Rewritten)
+	add("live", "%s, %.0f %% of the segments", output.Size(s.Live), 100*s.LiveShare)
+	add("spares", "%d, %s", s.Spares.Count, output.Size(s.Spares.Bytes))
+	add("spilled", "%s", output.Size(s.Spilled))
+	add("unsynced", "%s", output.Size(s.Unsynced))
+	add("checkpoints", "%s; %d completed, %d failed%s", output.Size(s.Checkpoints.Bytes), s.Checkpoints.Made,
+		s.Checkpoints.Failed, lastCheckpoint(&s.Checkpoints))
 	add("reclaimed", "%d dead segments, %d sparse ones by compaction (failed: %d)", s.Segments.Reclaimed, s.Rewriting.Segments, s.Rewriting.Failed)
 	for _, kind := range slices.Sorted(maps.Keys(s.Written)) {
-		add("written for "+kind, "%d bytes", s.Written[kind])
+		add("written for "+kind, "%s", output.Size(s.Written[kind]))
 	}
 	add("syncs", "%d%s", s.Syncs.Count, syncTimes(&s.Syncs))
 	add("backups", "%d completed, %d failed%s", s.Backups.Made, s.Backups.Failed, backupState(&s.Backups))
@@ -56,7 +57,8 @@ func storage(c *command.Call) error {
 		if v.PutOff > 0 {
 			stops += fmt.Sprintf("; %d messages wait for disk space", v.PutOff)
 		}
-		add("vhost "+v.Name, "%d messages in memory, %d not; %d bytes live, %d spilled; sync %s%s", v.Hot, v.Cold, v.Live, v.Spilled, v.Sync, stops)
+		add("vhost "+v.Name, "%d messages in memory, %d not; %s live, %s spilled; sync %s%s", v.Hot, v.Cold,
+			output.Size(v.Live), output.Size(v.Spilled), v.Sync, stops)
 	}
 	return c.Table([]string{"what", "figures"}, rows)
 }
@@ -87,10 +89,10 @@ func syncTimes(s *api.SyncStorage) string {
 func backupState(b *api.Backups) string {
 	text := ""
 	if b.Running {
-		text = fmt.Sprintf("; one is running: %d of %d bytes", b.BytesCopied, b.BytesExpected)
+		text = fmt.Sprintf("; one is running: %s of %s", output.Size(b.BytesCopied), output.Size(b.BytesExpected))
 	}
 	if b.Last != nil {
-		text += fmt.Sprintf("; the last one as of %s, %d bytes", b.Last.At, b.Last.Bytes)
+		text += fmt.Sprintf("; the last one as of %s, %s", b.Last.At, output.Size(b.Last.Bytes))
 	}
 	if b.LastFailure != "" {
 		text += "; the last one failed: " + b.LastFailure

@@ -43,7 +43,7 @@ const cutIn = (page) =>
   });
 
 for (const language of ['en', 'zh-CN'])
-  for (const width of [1200, 1024, 390])
+  for (const width of [1200, 1024, 700, 390])
     world.test(
       `nothing of the jobs and of the schedule is cut at ${width} pixels (${language})`,
       { language, viewport: { width, height: 900 } },

@@ -1,4 +1,4 @@
-// The overview's panel of dead letters: how many there are now, how old the oldest is, how many more there are; why, from
+// The overview's panel of dead letters: how many there are now, how old the oldest is, how many deaths there were; why, from
 // where, and where they wait.
 import { html } from '../../lib/html.js';
 import { t, num, span, word } from '../../lib/i18n.js';
@@ -41,7 +41,7 @@ function Figures({ of: all, range }) {
   return html`<div class="figures">
     <a class=${`figure first ${dead ? '' : 'good'}`} href=${href('/letters')}><b>${num(dead)}</b><span>${t('overview.dead_now', { n: dead })}</span>${retrying > 0 && html`<small>${t('overview.retrying', { n: retrying })}</small>`}</a>
     <div class="figure"><b>${oldest.length ? span(Math.max(...oldest) * 1000) : '–'}</b><span>${t('letters.card_oldest')}</span></div>
-    <div class="figure"><b>+${num(sum(all, diedOf))}</b><span>${t('overview.card_died', { range: named(range) })}</span></div></div>`;
+    <div class="figure"><b>${num(sum(all, diedOf))}</b><span>${t('overview.card_died', { n: sum(all, diedOf), range: named(range) })}</span></div></div>`;
 }
 
 // Troubles are what should not be at all; where nothing is amiss there is nothing.

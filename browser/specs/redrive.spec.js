@@ -251,6 +251,7 @@ world.test('the page of a job: its limit, how far it is, and the keyboard', asyn
   });
   await c.open(`/jobs/%2F/${id}`);
   await c.page.getByText(c.say('jobs.of_most', { n: 60 })).waitFor();
+  await c.page.getByText(c.say('jobs.left_unknown')).waitFor();
   assert.equal(await c.button('jobs.forget').count(), 0);
   await c.button('jobs.pause').press('Enter');
   await c.button('jobs.resume').waitFor();

@@ -41,13 +41,16 @@ func waitForJob(c *command.Call, id int64) error {
 	}
 }
 
+// leftUnknown stands for the messages left of a job that searches with a filter: nobody knows how many will match.
+const leftUnknown = "not known while a filter runs"
+
 // progressOf says how far a job is: by what matches, and, while nobody knows how much will match, by what was checked.
 func progressOf(j *api.Redrive) string {
 	text := fmt.Sprintf("%s: %d matched, %d moved, %d died again", j.State, j.Matched, j.Moved, j.CameBack)
 	if j.Left != nil {
 		return fmt.Sprintf("%s, %d left", text, *j.Left)
 	}
-	return fmt.Sprintf("%s (%d of %d messages checked)", text, j.Looked, j.Total)
+	return fmt.Sprintf("%s, left: %s (%d of %d messages checked)", text, leftUnknown, j.Looked, j.Total)
 }
 
 // noJob says that there is no such job, if that is why the broker refused.
@@ -68,7 +71,19 @@ func listRedrives(c *command.Call) error {
 	if err != nil {
 		return err
 	}
+	if !strings.HasPrefix(c.Formatter(), "json") {
+		for _, row := range rows {
+			nameLeft(row)
+		}
+	}
 	return c.Show(columns, rows)
+}
+
+// nameLeft shows words for the messages left if nobody knows how many there are.
+func nameLeft(job command.Row) {
+	if left, ok := job["left"]; ok && string(left) == "null" {
+		job["left"] = output.StringCell(leftUnknown)
+	}
 }
 
 func showRedrive(c *command.Call) error {
@@ -96,6 +111,7 @@ func showJob(c *command.Call, raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &shown); err != nil {
 		return err
 	}
+	nameLeft(shown)
 	for _, name := range strings.Fields(redriveColumns) {
 		c.Line(name, shown[name])
 	}

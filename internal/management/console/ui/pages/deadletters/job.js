@@ -84,6 +84,12 @@ export function leftOf(j) {
   return j.left ?? (found === undefined ? null : Math.max(0, found - j.matched));
 }
 
+// leftNote says why the number of messages left is no number, or an estimate; '' if it is exact.
+export function leftNote(j) {
+  if (j.left !== null) return '';
+  return t(leftOf(j) === null ? 'jobs.left_unknown' : 'jobs.left_estimate');
+}
+
 // Job shows a job and its buttons; detail with all that was asked for. onEnd is told when it is over, or has stopped by itself; onJob
 // each time that something is known of it.
 export function Job({ vhost, id, detail, onEnd, onJob }) {
@@ -131,7 +137,7 @@ function Progressing({ job: j, refresh, detail }) {
       <div class="stat"><b>${num(j.matched)}</b><span>${t('jobs.matched')}</span></div>
       <div class="stat"><b>${num(j.moved)}</b><span>${j.action === 'discard' ? t('jobs.discarded') : t('jobs.moved')}${going(j) && goal.n > 0 && ` · ${t(goal.most ? 'jobs.of_most' : goal.about ? 'jobs.of_about' : 'jobs.of', { n: goal.n })}`}</span></div>
       ${j.action !== 'discard' && html`<div class=${`stat ${j.came_back ? 'bad' : ''}`}><b>${num(j.came_back)}</b><span>${t('jobs.came_back')}${j.moved > 0 && j.came_back > 0 && html` · ${t('jobs.of_all', { share: percent(j.came_back / j.moved) })} · <a href=${backTo(j)}>${t('jobs.show_back')}</a>`}</span></div>`}
-      <div class="stat"><b>${num(leftOf(j))}</b><span>${t('jobs.left')}${leftOf(j) === null && ` · ${t('jobs.checked', { n: j.looked, total: j.total })}`}</span></div>
+      <div class="stat"><b>${num(leftOf(j))}</b><span>${[t('jobs.left'), leftNote(j), leftOf(j) === null && t('jobs.checked', { n: j.looked, total: j.total })].filter(Boolean).join(' · ')}</span></div>
       <div class=${`stat ${gone ? 'bad' : ''}`}><b>${num(gone)}</b><span>${t('jobs.refused')}</span></div>
       ${going(j) && html`<div class="stat"><b>${pace === null ? '–' : rate(pace)}</b><span>${t('jobs.rate')}${time !== null && ` · ${t('jobs.eta', { time: span(Math.ceil(time / 1000) * 1000) })}`}</span></div>`}
     </div>

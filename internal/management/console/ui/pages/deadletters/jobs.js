@@ -13,7 +13,7 @@ import { attempt, confirm } from '../../lib/layers.js';
 import { lacksOwner } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
 import { vhost, vhosts } from '../../lib/vhosts.js';
-import { Job, JobState, backTo, foundFor, going, jobAt, leftOf, sourceOf, targetOf, usePaces, whyOf } from './job.js';
+import { Job, JobState, backTo, foundFor, going, jobAt, leftNote, leftOf, sourceOf, targetOf, usePaces, whyOf } from './job.js';
 import { share } from './job-rate.js';
 import { redriveCommand } from '../code/commands.js';
 
@@ -82,8 +82,8 @@ const columns = (pace) => [
     value: (j) => leftOf(j) ?? -1,
     render: (j) =>
       leftOf(j) === null
-        ? html`<span title=${t('jobs.checked', { n: j.looked, total: j.total })}>–</span>`
-        : num(leftOf(j)),
+        ? html`<span class="faint" title=${t('jobs.checked', { n: j.looked, total: j.total })}>${leftNote(j)}</span>`
+        : html`${num(leftOf(j))} ${leftNote(j) && html`<span class="faint">${leftNote(j)}</span>`}`,
   },
   {
     key: 'refused',

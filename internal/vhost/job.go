@@ -161,26 +161,6 @@ type Progress struct {
 	MidBack  uint64           // CameBack at that time
 }
 
-// JobIDsMax bounds the messages that a job names one by one.
-const JobIDsMax = 10_000
-
-const (
-	jobsMax     = 100       // that are remembered, the oldest ended ones go
-	jobsOpenMax = 16        // that have not ended
-	jobsUserMax = 12        // of them of one user, so that others always find a place
-	jobLooksMax = 512       // messages that a portion looks at
-	jobBytesMax = 256 << 10 // octets of messages that a filter looks through in a portion, but for the last one
-	jobMovesMax = 256       // and moves
-	jobSpare    = 16        // messages that are listed together, beyond those that may be moved: of most filters let through not all
-	jobStretch  = 100       // messages, or the canary if that is more: what came back is counted over one or two such stretches
-	jobPace     = 10        // ms between portions where there is a rate
-	backDelay   = 100       // ms until it is in the log that a message came back
-	watchUsual  = 10_000
-	watchMax    = 86_400_000
-	rateMax     = 1_000_000
-	jobTextMax  = 4 << 10
-)
-
 // job is a Job with what is not in the log.
 type job struct {
 	Job

@@ -9,7 +9,7 @@ import (
 
 func listHeld(c *command.Call) error {
 	queue := c.Args[0]
-	columns, err := c.Pick(c.Args[1:], command.Same("id cause reason since took exchange routing_keys size deaths"), "id cause reason since took")
+	columns, err := c.Pick(c.Args[1:], command.Same(heldColumns), "id cause reason since took")
 	if err != nil {
 		return err
 	}

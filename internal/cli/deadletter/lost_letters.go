@@ -15,7 +15,7 @@ import (
 )
 
 func listLostLetters(c *command.Call) error {
-	columns, err := c.Choose(command.Same("id cause at queue reason target exchange routing_keys size persistent deaths"),
+	columns, err := c.Choose(command.Same(lostColumns),
 		"id cause at queue reason exchange routing_keys")
 	if err != nil {
 		return err

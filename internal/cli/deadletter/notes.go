@@ -6,7 +6,7 @@ import (
 )
 
 func listNotes(c *command.Call) error {
-	columns, err := c.Choose(command.Same("by value text user at"), "by value text user at")
+	columns, err := c.Choose(command.Same(noteColumns), noteColumns)
 	if err != nil {
 		return err
 	}

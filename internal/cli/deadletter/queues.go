@@ -15,14 +15,6 @@ import (
 // patience is how long a command may take that reads all dead letters, unless --timeout says otherwise.
 const patience = 24 * time.Hour
 
-const (
-	dlqColumns     = "name dead_letters messages bytes consumers arrivals oldest_seconds role"
-	deathColumns   = "queue total rejected expired maxlen delivery_limit"
-	groupColumns   = "value count first last note filter"
-	messageColumns = "id vhost place queue state exchange routing_keys redelivered returns persistent size due expires cause target at message_id deaths first_death last_death redrives redrive properties payload payload_encoding"
-	redriveColumns = "id user action source ids filter max target options state why begun ended looked matched moved refused came_back left total rate eta_ms"
-)
-
 func listDLQs(c *command.Call) error {
 	columns, err := c.Choose(command.Same(dlqColumns), dlqColumns)
 	if err != nil {

@@ -199,7 +199,7 @@ var house = []room{
 	{path: "interop/clienttests", floor: assembly, column: between, outside: true},
 	{path: "interop/go", floor: assembly, column: between, outside: true},
 	{path: "interop/prometheus", floor: assembly, column: between, outside: true},
-	{path: "bench", floor: assembly, column: between, imports: []string{"internal/perf"}},
+	{path: "bench", floor: assembly, column: between, imports: []string{"internal/api", "internal/perf"}},
 	{path: "packaging", floor: assembly, column: between, outside: true},
 	{path: "scripts", floor: assembly, column: between, outside: true},
 }

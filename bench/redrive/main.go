@@ -3,17 +3,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
-	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
 )
 
 // job is what the management API tells of one.
@@ -25,9 +25,9 @@ type job struct {
 }
 
 type bench struct {
-	management string
-	channel    *amqp.Channel
-	confirms   chan amqp.Confirmation
+	api      *api.Client
+	channel  *amqp.Channel
+	confirms chan amqp.Confirmation
 }
 
 func main() {
@@ -50,7 +50,10 @@ func run(url, management string, count, size, rate int, lasts time.Duration) err
 		return err
 	}
 	defer conn.Close()
-	b := &bench{management: management, confirms: make(chan amqp.Confirmation, 1<<16)}
+	b := &bench{
+		api:      &api.Client{Base: management, User: "guest", Password: "guest"},
+		confirms: make(chan amqp.Confirmation, 1<<16),
+	}
 	if b.channel, err = conn.Channel(); err != nil {
 		return err
 	}
@@ -108,44 +111,22 @@ func (b *bench) fill(count, size int) error {
 
 // redrive runs a job to its end, or cancels it after a while.
 func (b *bench) redrive(from, to, filter string, rate int, lasts ...time.Duration) (j job, err error) {
-	err = b.ask(http.MethodPost, "", map[string]any{
+	ctx := context.Background()
+	err = b.api.Post(ctx, map[string]any{
 		"source": map[string]any{"queue": from}, "filter": filter, "target": map[string]any{"to": "queue", "queue": to},
 		"options": map[string]any{"rate": rate, "watch_ms": 100},
-	}, &j)
+	}, &j, "x", "redrives", "/")
 	began := time.Now()
 	for err == nil && j.State != "done" && j.State != "cancelled" {
 		time.Sleep(100 * time.Millisecond)
-		path := fmt.Sprintf("/%d", j.ID)
-		if err = b.ask(http.MethodGet, path, nil, &j); err == nil && len(lasts) > 0 && time.Since(began) > lasts[0] {
-			if err = b.ask(http.MethodPost, path+"/cancel", nil, nil); err == nil {
-				err = b.ask(http.MethodGet, path, nil, &j)
+		id := strconv.Itoa(j.ID)
+		get := func() error { return b.api.Get(ctx, &j, "x", "redrives", "/", id) }
+		if err = get(); err == nil && len(lasts) > 0 && time.Since(began) > lasts[0] {
+			if err = b.api.Post(ctx, nil, nil, "x", "redrives", "/", id, "cancel"); err == nil {
+				err = get()
 				j.Ended = j.Ended.Add(100 * time.Millisecond) // nothing was watched
 			}
 		}
 	}
 	return j, err
-}
-
-func (b *bench) ask(method, path string, content, into any) error {
-	text, err := json.Marshal(content)
-	if err != nil {
-		return err
-	}
-	r, err := http.NewRequest(method, b.management+"/api/x/redrives/%2F"+path, bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	r.SetBasicAuth("guest", "guest")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode >= 300 {
-		return fmt.Errorf("%s %s: %s", method, path, answer.Status)
-	}
-	if into == nil {
-		return nil
-	}
-	return json.NewDecoder(answer.Body).Decode(into)
 }

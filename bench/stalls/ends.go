@@ -4,12 +4,9 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -32,10 +29,12 @@ func (b *bench) startCrowd() error { return b.startHolding() }
 func (b *bench) startSharing() error { return b.startHolding("-shared") }
 
 func (b *bench) startHolding(flags ...string) (err error) {
-	if err := b.put("/api/users/"+crowd, `{"password":"`+crowd+`","tags":""}`); err != nil {
+	ctx, broker := context.Background(), b.api()
+	if _, err := broker.Put(ctx, map[string]any{"password": crowd, "tags": ""}, "users", crowd); err != nil {
 		return err
 	}
-	if err := b.put("/api/permissions/%2F/"+crowd, `{"configure":".*","write":".*","read":".*"}`); err != nil {
+	all := map[string]any{"configure": ".*", "write": ".*", "read": ".*"}
+	if _, err := broker.Put(ctx, all, "permissions", "/", crowd); err != nil {
 		return err
 	}
 	u, err := url.Parse(b.url)
@@ -62,23 +61,6 @@ func (b *bench) killCrowd() error {
 		return err
 	}
 	_ = b.held.Wait() // its error is that it was killed
-	return nil
-}
-
-func (b *bench) put(path, body string) error {
-	r, err := http.NewRequest(http.MethodPut, b.management+path, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.SetBasicAuth("guest", "guest")
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode >= 300 {
-		return fmt.Errorf("PUT %s: %s, %w", path, response.Status, err)
-	}
 	return nil
 }
 

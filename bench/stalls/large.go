@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +11,8 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
 )
 
 const (
@@ -130,6 +130,11 @@ func (b *bench) largeRow(name string, do func() error) (resident int64, err erro
 	return resident, err
 }
 
+// api is the management API of the broker.
+func (b *bench) api() *api.Client {
+	return &api.Client{Base: b.management, User: "guest", Password: "guest"}
+}
+
 // redrive runs a job that moves all of a queue into another.
 func (b *bench) redrive(from, to string) error {
 	var job struct {
@@ -137,40 +142,19 @@ func (b *bench) redrive(from, to string) error {
 		State string
 		Moved int
 	}
-	err := b.ask(http.MethodPost, "/api/x/redrives/%2F", map[string]any{
+	ctx, broker := context.Background(), b.api()
+	err := broker.Post(ctx, map[string]any{
 		"source": map[string]any{"queue": from}, "target": map[string]any{"to": "queue", "queue": to},
 		"options": map[string]any{"watch_ms": redriveWatch},
-	}, &job)
+	}, &job, "x", "redrives", "/")
 	for err == nil && job.State != "done" {
 		time.Sleep(20 * time.Millisecond)
-		err = b.ask(http.MethodGet, fmt.Sprintf("/api/x/redrives/%%2F/%d", job.ID), nil, &job)
+		err = broker.Get(ctx, &job, "x", "redrives", "/", strconv.Itoa(job.ID))
 	}
 	if err == nil && job.Moved != b.deadLetters {
 		err = fmt.Errorf("%d dead letters of %d were redriven", job.Moved, b.deadLetters)
 	}
 	return err
-}
-
-// ask sends a request to the management API.
-func (b *bench) ask(method, path string, content, into any) error {
-	text, err := json.Marshal(content)
-	if err != nil {
-		return err
-	}
-	r, err := http.NewRequest(method, b.management+path, bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	r.SetBasicAuth("guest", "guest")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode >= 300 {
-		return fmt.Errorf("%s %s: %s", method, path, answer.Status)
-	}
-	return json.NewDecoder(answer.Body).Decode(into)
 }
 
 // alarms is how often the memory alarm was set.

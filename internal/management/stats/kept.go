@@ -126,39 +126,6 @@ func (k *keptHistory) append(b []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(h.steps))), h.steps...)
 }
 
-// A keptReader takes the bytes apart.
-type keptReader struct {
-	rest []byte
-	bad  bool
-}
-
-func (r *keptReader) uint() uint64 {
-	n, k := binary.Uvarint(r.rest)
-	if k <= 0 {
-		r.bad, r.rest = true, nil
-		return 0
-	}
-	r.rest = r.rest[k:]
-	return n
-}
-
-func (r *keptReader) bytes(n uint64) []byte {
-	if n > uint64(len(r.rest)) {
-		r.bad, r.rest = true, nil
-		return nil
-	}
-	b := r.rest[:n:n]
-	r.rest = r.rest[n:]
-	return b
-}
-
-func (r *keptReader) byte() byte {
-	if b := r.bytes(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
 // decode reads what encode wrote, as it is now. The sampler has no readings yet, and is as it was if there is an error.
 func (s *Sampler) decode(b []byte, now int64) error {
 	r, err := openKept(b)
@@ -166,17 +133,17 @@ func (s *Sampler) decode(b []byte, now int64) error {
 		return err
 	}
 	var covered runs
-	last := int64(r.uint())
-	for n := r.uint(); n > 0 && !r.bad; n-- {
-		from := int64(r.uint())
-		covered = append(covered, run{from, from + int64(r.uint())})
+	last := int64(r.Uint())
+	for n := r.Uint(); n > 0 && r.Err == nil; n-- {
+		from := int64(r.Uint())
+		covered = append(covered, run{from, from + int64(r.Uint())})
 	}
 	var all []keptHistory
-	for !r.bad && len(r.rest) > 0 {
-		all = append(all, r.history(now))
+	for r.Err == nil && len(r.Rest) > 0 {
+		all = append(all, readHistory(r, now))
 	}
 	switch {
-	case r.bad:
+	case r.Err != nil:
 		return errKept
 	case last > now:
 		return errors.New("its readings are from the future, by the clock of this machine")
@@ -190,7 +157,7 @@ func (s *Sampler) decode(b []byte, now int64) error {
 }
 
 // openKept checks the frame.
-func openKept(b []byte) (*keptReader, error) {
+func openKept(b []byte) (*fact.Decoder, error) {
 	head := len(keptMagic) + 1
 	if len(b) < head+crc32.Size || string(b[:len(keptMagic)]) != keptMagic {
 		return nil, errKept
@@ -202,25 +169,27 @@ func openKept(b []byte) (*keptReader, error) {
 	case b[len(keptMagic)] != keptFormat:
 		return nil, errKeptFormat
 	}
-	return &keptReader{rest: body[head:]}, nil
+	return &fact.Decoder{Rest: body[head:]}, nil
 }
 
-// history reads one.
-func (r *keptReader) history(now int64) keptHistory {
-	k := keptHistory{kind: r.byte(), log: uint32(r.uint()), id: fact.QueueID(r.uint())}
-	n := r.uint()
-	r.bad = r.bad || n > keptTextMax
-	k.name = string(r.bytes(n))
-	k.history = &history{fromZero: r.byte() != 0, from: int64(r.uint()), thinned: now}
-	width := r.uint()
-	if r.bad = r.bad || width > figuresMax; r.bad {
+// readHistory reads one; r has an error if it is none.
+func readHistory(r *fact.Decoder, now int64) keptHistory {
+	k := keptHistory{kind: r.Byte(), log: uint32(r.Uint()), id: fact.QueueID(r.Uint())}
+	name := r.Bytes()
+	k.name = string(name)
+	k.history = &history{fromZero: r.Byte() != 0, from: int64(r.Uint()), thinned: now}
+	width := r.Uint()
+	if len(name) > keptTextMax || width > figuresMax {
+		r.Err = errKept
 		return k
 	}
 	for range width {
-		k.figures = append(k.figures, r.uint())
+		k.figures = append(k.figures, r.Uint())
 	}
-	k.steps = slices.Clone(r.bytes(r.uint()))
-	r.bad = r.bad || !areSteps(k.steps, int(width))
+	k.steps = slices.Clone(r.Bytes())
+	if !areSteps(k.steps, int(width)) {
+		r.Err = errKept
+	}
 	return k
 }
 
@@ -232,16 +201,16 @@ func areSteps(b []byte, width int) bool {
 		if n == 0 || n > end {
 			return false
 		}
-		r := keptReader{rest: b[end-n : end]}
-		r.uint()
-		mask := r.uint()
+		r := fact.Decoder{Rest: b[end-n : end]}
+		r.Uint()
+		mask := r.Uint()
 		if mask>>width != 0 {
 			return false
 		}
 		for range bits.OnesCount64(mask) {
-			r.uint() // a varint has the same length
+			r.Uint() // a varint has the same length
 		}
-		if r.bad || len(r.rest) > 0 {
+		if r.Err != nil || len(r.Rest) > 0 {
 			return false
 		}
 		b = b[:end-n]

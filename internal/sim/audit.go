@@ -148,41 +148,9 @@ func (w *world) fact(st *step, f *fact.Fact) {
 		st.remembered = f.Bytes
 	case fact.Enqueued:
 		w.enqueued(st, f)
-	case fact.Handed:
-		if e := w.about(f); e != nil && !e.Off {
-			d := w.noteDelivery(st, e)
-			e.Become(queue.Unacked)
-			if d != nil {
-				e.Holder = d
-			}
-		}
-	case fact.Returned:
+	case fact.Handed, fact.Returned, fact.Resumed, fact.Deferred, fact.Keyed, fact.Held, fact.PutOff, fact.Kept:
 		if e := w.about(f); e != nil {
-			w.returned(st, e, f)
-		}
-	case fact.Resumed:
-		if e := w.about(f); e != nil {
-			w.resumed(st, e)
-		}
-	case fact.Deferred:
-		if e := w.about(f); e != nil {
-			w.moveTo(st, e, f)
-		}
-	case fact.Keyed:
-		if e := w.about(f); e != nil {
-			w.giveKey(e)
-		}
-	case fact.Held:
-		if e := w.about(f); e != nil {
-			w.withheld(st, e, f)
-		}
-	case fact.PutOff:
-		if e := w.about(f); e != nil {
-			w.putOff(st, e, f)
-		}
-	case fact.Kept:
-		if e := w.about(f); e != nil {
-			w.stays(st, e)
+			w.copyFact(st, e, f)
 		}
 	case fact.Ended:
 		for _, e := range w.aboutAll(f) {
@@ -200,17 +168,51 @@ func (w *world) fact(st *step, f *fact.Fact) {
 		w.checkConfigured(st, f)
 		w.live.Structure(f)
 	case fact.QueueDeclared, fact.QueueDeleted:
-		if f.Kind == fact.QueueDeclared {
-			w.checkNumber(f)
-		}
-		if q := w.live.Lines[f.Queue]; q != nil && q.Kept != nil {
-			w.closed(q)
-		} else if q != nil {
-			w.queueGone(st, q.Name)
-		}
-		w.live.Structure(f)
-		w.letOrphansGo(st)
+		w.queueFact(st, f)
 	}
+}
+
+// copyFact checks a fact about a copy that is there, and applies it.
+func (w *world) copyFact(st *step, e *ledger.Entry, f *fact.Fact) {
+	switch f.Kind {
+	case fact.Handed:
+		if e.Off {
+			return
+		}
+		d := w.noteDelivery(st, e)
+		e.Become(queue.Unacked)
+		if d != nil {
+			e.Holder = d
+		}
+	case fact.Returned:
+		w.returned(st, e, f)
+	case fact.Resumed:
+		w.resumed(st, e)
+	case fact.Deferred:
+		w.moveTo(st, e, f)
+	case fact.Keyed:
+		w.giveKey(e)
+	case fact.Held:
+		w.withheld(st, e, f)
+	case fact.PutOff:
+		w.putOff(st, e, f)
+	case fact.Kept:
+		w.stays(st, e)
+	}
+}
+
+// queueFact checks a fact about a queue as a whole, and applies it.
+func (w *world) queueFact(st *step, f *fact.Fact) {
+	if f.Kind == fact.QueueDeclared {
+		w.checkNumber(f)
+	}
+	if q := w.live.Lines[f.Queue]; q != nil && q.Kept != nil {
+		w.closed(q)
+	} else if q != nil {
+		w.queueGone(st, q.Name)
+	}
+	w.live.Structure(f)
+	w.letOrphansGo(st)
 }
 
 // checkNumber makes sure that no held dead letter takes a new queue for one that has it.
@@ -254,22 +256,8 @@ func (w *world) aboutAll(f *fact.Fact) (all []*ledger.Entry) {
 
 // enqueued makes a copy.
 func (w *world) enqueued(st *step, f *fact.Fact) {
-	ref := f.Entry.Ref(logID)
-	if _, known := w.contents[ref]; !known {
-		stored := w.storedAt(st, ref)
-		view, err := (&vhost.Delivered{Record: stored}).View()
-		if err != nil || len(view.Body) < 8 {
-			w.violate(Readable, "a record does not decode: %v", err)
-			return
-		}
-		c := content{message: binary.BigEndian.Uint64(view.Body), sum: maphash.Bytes(sumSeed, stored)}
-		if m := w.Messages[c.message]; m == nil || !bytes.Equal(view.Body, m.Body) {
-			w.violate(Readable, "the record of message %d has another body than published", c.message)
-		} else {
-			c.delayed = m.SaysDelayed(view.Properties)
-			c.edited = string(view.Exchange) != m.Exchange || string(view.RoutingKey) != m.Keys[0]
-		}
-		w.contents[ref] = c
+	if !w.readContent(st, f.Entry.Ref(logID)) {
+		return
 	}
 	hasHistory := f.Entry.Flags&queue.HasHistory != 0
 	if hasHistory {
@@ -283,20 +271,8 @@ func (w *world) enqueued(st *step, f *fact.Fact) {
 	e := w.entryOf(f, at, f.Durable)
 	q := w.live.Line(f.Queue)
 	m := w.Messages[e.Message]
-	switch {
-	case q == nil:
-		w.violate(Moves, "message %d went into queue %d, which is not there", e.Message, f.Queue)
+	if !w.checkPlace(st, f, e, q) {
 		return
-	case m == nil:
-		w.violate(Readable, "a copy in %q of message %d, which nobody has published", q.Name, e.Message)
-		return
-	case e.Seq < q.Last[ledger.LaneOf(e.Seq)]:
-		w.violate(Order, "message %d in %q has number %d, and %d was given before", e.Message, q.Name, e.Seq, q.Last[ledger.LaneOf(e.Seq)])
-	case f.Durable && !q.Durable:
-		w.violate(Replay, "a durable copy in %q, which is not", q.Name)
-	}
-	if f.Durable && ref.Index < st.stamp.Index && !w.continues(st) && !w.live.Keeps(ref) {
-		w.violate(Replay, "message %d in %q is in the log, and its record in batch %d is kept for transient copies alone", e.Message, q.Name, ref.Index)
 	}
 	w.live.Add(f.Queue, e)
 	publishes := st.publishes()
@@ -319,6 +295,50 @@ func (w *world) enqueued(st *step, f *fact.Fact) {
 		w.note("dead letter of message %d in %q, number %d: %v", e.Message, q.Name, e.Seq, e.Deaths)
 		st.deadLetters, st.moved = append(st.deadLetters, e), true
 	}
+}
+
+// readContent reads the record of a new copy, unless it is known, and compares it with what was published. It reports
+// whether it can be read.
+func (w *world) readContent(st *step, ref storage.Ref) bool {
+	if _, known := w.contents[ref]; known {
+		return true
+	}
+	stored := w.storedAt(st, ref)
+	view, err := (&vhost.Delivered{Record: stored}).View()
+	if err != nil || len(view.Body) < 8 {
+		w.violate(Readable, "a record does not decode: %v", err)
+		return false
+	}
+	c := content{message: binary.BigEndian.Uint64(view.Body), sum: maphash.Bytes(sumSeed, stored)}
+	if m := w.Messages[c.message]; m == nil || !bytes.Equal(view.Body, m.Body) {
+		w.violate(Readable, "the record of message %d has another body than published", c.message)
+	} else {
+		c.delayed = m.SaysDelayed(view.Properties)
+		c.edited = string(view.Exchange) != m.Exchange || string(view.RoutingKey) != m.Keys[0]
+	}
+	w.contents[ref] = c
+	return true
+}
+
+// checkPlace makes sure that a new copy may be in q under its number. It reports whether queue and message are there.
+func (w *world) checkPlace(st *step, f *fact.Fact, e *ledger.Entry, q *ledger.Line) bool {
+	ref := f.Entry.Ref(logID)
+	switch {
+	case q == nil:
+		w.violate(Moves, "message %d went into queue %d, which is not there", e.Message, f.Queue)
+		return false
+	case w.Messages[e.Message] == nil:
+		w.violate(Readable, "a copy in %q of message %d, which nobody has published", q.Name, e.Message)
+		return false
+	case e.Seq < q.Last[ledger.LaneOf(e.Seq)]:
+		w.violate(Order, "message %d in %q has number %d, and %d was given before", e.Message, q.Name, e.Seq, q.Last[ledger.LaneOf(e.Seq)])
+	case f.Durable && !q.Durable:
+		w.violate(Replay, "a durable copy in %q, which is not", q.Name)
+	}
+	if f.Durable && ref.Index < st.stamp.Index && !w.continues(st) && !w.live.Keeps(ref) {
+		w.violate(Replay, "message %d in %q is in the log, and its record in batch %d is kept for transient copies alone", e.Message, q.Name, ref.Index)
+	}
+	return true
 }
 
 // storedAt is the record of a new copy: what was stored last, or with a commit in portions what was stored for it then.

@@ -49,14 +49,8 @@ func (w *world) checkLane(e *ledger.Entry, m *clients.Message) {
 	}
 }
 
-// noteDelivery checks a delivery, and notes it.
-func (w *world) noteDelivery(st *step, e *ledger.Entry) *clients.Delivery {
-	if len(st.deliveries) == 0 {
-		w.violate(Answers, "message %d left %q without a delivery", e.Message, e.Line.Name)
-		return nil
-	}
-	eff := &st.effects[st.deliveries[0]]
-	st.deliveries = st.deliveries[1:]
+// checkHanded makes sure that a copy may be delivered, and is delivered as it is.
+func (w *world) checkHanded(st *step, e *ledger.Entry, eff *vhost.Effect) {
 	if head := e.Line.Head(); head != e {
 		w.violate(Order, "%q handed out copy %d (message %d), its head is %d (message %d)", e.Line.Name, e.Seq, e.Message, head.Seq, head.Message)
 	}
@@ -72,6 +66,17 @@ func (w *world) noteDelivery(st *step, e *ledger.Entry) *clients.Delivery {
 	if eff.Redelivered != e.Redelivered {
 		w.violate(Answers, "message %d of %q: redelivered=%t, expected %t", e.Message, e.Line.Name, eff.Redelivered, e.Redelivered)
 	}
+}
+
+// noteDelivery checks a delivery, and notes it.
+func (w *world) noteDelivery(st *step, e *ledger.Entry) *clients.Delivery {
+	if len(st.deliveries) == 0 {
+		w.violate(Answers, "message %d left %q without a delivery", e.Message, e.Line.Name)
+		return nil
+	}
+	eff := &st.effects[st.deliveries[0]]
+	st.deliveries = st.deliveries[1:]
+	w.checkHanded(st, e, eff)
 	ch := w.Channels[eff.Channel]
 	if ch == nil {
 		w.violate(Answers, "a delivery on channel %d, which is closed", eff.Channel)

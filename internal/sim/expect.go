@@ -29,18 +29,7 @@ type expectation struct {
 func (w *world) foresee(c *vhost.Command) (x expectation) {
 	switch c.Kind {
 	case vhost.DeclareQueue, vhost.PurgeQueue, vhost.DeleteQueue:
-		if c.Kind == vhost.DeclareQueue && c.Definition.Name == "" {
-			return x // a new one
-		}
-		if q := w.live.Lines[w.QueueID(c.Definition.Name, w.Channels[c.Channel])]; q != nil {
-			x.ready, x.known = uint64(q.Ready()), true
-			if c.Kind == vhost.PurgeQueue {
-				for _, e := range q.Copies {
-					x.known = x.known && !e.Off // it goes, too, unless it is about to die
-				}
-				x.ready += uint64(q.Counts[queue.Waiting] + q.Counts[queue.Held])
-			}
-		}
+		w.foreseeQueue(c, &x)
 	case vhost.Republish, vhost.Discard:
 		x.lostLetters = map[uint64]*ledger.Entry{}
 		for _, id := range c.Selection.IDs {
@@ -58,35 +47,58 @@ func (w *world) foresee(c *vhost.Command) (x expectation) {
 			x.ready = uint64(len(q.Copies))
 		}
 	case vhost.Publish:
-		from := w.vhost.Topology().Exchange(string(c.Exchange))
-		if from == nil {
-			return x
-		}
-		m := w.Messages[w.Published]
-		route := topology.Message{Key: c.Key, Headers: m.RawHeaders(), Early: m.Delay > 0 || m.Nonsense}
-		for _, k := range m.Keys[1:] {
-			route.More = append(route.More, []byte(k))
-		}
-		found := w.vhost.Topology().Route(from, &route, nil)
-		for _, k := range found.Delayed {
-			x.invalid = m.Nonsense
-			if w.keeps(k, m.Key) {
-				x.keepers = append(x.keepers, k.Name)
-			} else {
-				x.refused = true
-			}
-		}
-		for _, id := range found.Queues {
-			q, _ := w.vhost.Reader().Queue(w.live.Lines[id].Name)
-			if !full(&q, w.live.Lines[id], int64(len(c.Body)), false) {
-				x.targets = append(x.targets, id)
-				continue
-			}
-			x.refused = true
-			x.unsure = x.unsure || q.Settings.Overflow == vhost.RejectPublishDLX
-		}
+		w.foreseePublish(c, &x)
 	}
 	return x
+}
+
+// foreseeQueue works out what a command on a queue counts.
+func (w *world) foreseeQueue(c *vhost.Command, x *expectation) {
+	if c.Kind == vhost.DeclareQueue && c.Definition.Name == "" {
+		return // a new one
+	}
+	q := w.live.Lines[w.QueueID(c.Definition.Name, w.Channels[c.Channel])]
+	if q == nil {
+		return
+	}
+	x.ready, x.known = uint64(q.Ready()), true
+	if c.Kind == vhost.PurgeQueue {
+		for _, e := range q.Copies {
+			x.known = x.known && !e.Off // it goes, too, unless it is about to die
+		}
+		x.ready += uint64(q.Counts[queue.Waiting] + q.Counts[queue.Held])
+	}
+}
+
+// foreseePublish works out where a message goes, and whom it finds full.
+func (w *world) foreseePublish(c *vhost.Command, x *expectation) {
+	from := w.vhost.Topology().Exchange(string(c.Exchange))
+	if from == nil {
+		return
+	}
+	m := w.Messages[w.Published]
+	route := topology.Message{Key: c.Key, Headers: m.RawHeaders(), Early: m.Delay > 0 || m.Nonsense}
+	for _, k := range m.Keys[1:] {
+		route.More = append(route.More, []byte(k))
+	}
+	found := w.vhost.Topology().Route(from, &route, nil)
+	for _, k := range found.Delayed {
+		x.invalid = m.Nonsense
+		if w.keeps(k, m.Key) {
+			x.keepers = append(x.keepers, k.Name)
+		} else {
+			x.refused = true
+		}
+	}
+	for _, id := range found.Queues {
+		q, _ := w.vhost.Reader().Queue(w.live.Lines[id].Name)
+		if !full(&q, w.live.Lines[id], int64(len(c.Body)), false) {
+			x.targets = append(x.targets, id)
+			continue
+		}
+		x.refused = true
+		x.unsure = x.unsure || q.Settings.Overflow == vhost.RejectPublishDLX
+	}
 }
 
 // checkExpected compares.

@@ -12,7 +12,21 @@ import (
 
 // begun notes what a command means for clients, before its facts are looked at.
 func (w *world) begun(st *step) {
-	c, ch := st.command, st.channel
+	w.begunOnConnection(st.command)
+	ch := st.channel
+	if ch == nil || ch.Dead {
+		return
+	}
+	w.checkLate(st)
+	if st.refused != nil {
+		clear(ch.Consumers)
+		return
+	}
+	w.begunOnChannel(st)
+}
+
+// begunOnConnection notes what a command means for all channels of a connection.
+func (w *world) begunOnConnection(c *vhost.Command) {
 	switch c.Kind {
 	case vhost.Grant:
 		if n := w.connection(c.Conn); n != nil {
@@ -29,14 +43,11 @@ func (w *world) begun(st *step) {
 			}
 		}
 	}
-	if ch == nil || ch.Dead {
-		return
-	}
-	w.checkLate(st)
-	if st.refused != nil {
-		clear(ch.Consumers)
-		return
-	}
+}
+
+// begunOnChannel notes what a command that is not refused means for its channel, which is open.
+func (w *world) begunOnChannel(st *step) {
+	c, ch := st.command, st.channel
 	d := c.Definition
 	switch c.Kind {
 	case vhost.Publish:
@@ -49,16 +60,7 @@ func (w *world) begun(st *step) {
 			ch.Publishes[ch.Published] = number
 		}
 	case vhost.Consume:
-		x := &clients.Consumer{Tag: d.ConsumerTag, Queue: w.nameOf(d.Name, ch), NoAck: d.NoAck, Prefetch: ch.Prefetch, Timeout: -1}
-		if a, ok := d.Arguments.Get("x-consumer-timeout"); ok {
-			x.Timeout, _ = a.Integer()
-		}
-		if x.Tag == "" {
-			x.Tag = answerTo(st).Name
-		}
-		w.attached++
-		x.Attached = w.attached
-		ch.Consumers[x.Tag] = x
+		w.begunConsumer(st)
 	case vhost.Cancel:
 		delete(ch.Consumers, d.ConsumerTag)
 	case vhost.CloseChannel:
@@ -86,6 +88,21 @@ func (w *world) begun(st *step) {
 		}
 		w.settling(st)
 	}
+}
+
+// begunConsumer notes a consumer.
+func (w *world) begunConsumer(st *step) {
+	d, ch := st.command.Definition, st.channel
+	x := &clients.Consumer{Tag: d.ConsumerTag, Queue: w.nameOf(d.Name, ch), NoAck: d.NoAck, Prefetch: ch.Prefetch, Timeout: -1}
+	if a, ok := d.Arguments.Get("x-consumer-timeout"); ok {
+		x.Timeout, _ = a.Integer()
+	}
+	if x.Tag == "" {
+		x.Tag = answerTo(st).Name
+	}
+	w.attached++
+	x.Attached = w.attached
+	ch.Consumers[x.Tag] = x
 }
 
 // settling lets go what clients held of queues that are gone: no fact tells of it.

@@ -24,7 +24,7 @@ const (
 	// part of it, and each session of that user a share of that, but not more than shareMost and not less than
 	// shareLeast.
 	roundWork  = 4 << 20
-	shareMost  = 512 << 10
+	shareMost  = 2 << 20
 	shareLeast = 32 << 10
 	// usersWork is what all users together may make in a round of what has just come, each with as many
 	// sessions as they like: one command is always decided, and may be far more than the share of a session.
@@ -70,12 +70,12 @@ type account struct {
 	restNext    bool       // the next turn is one of the rest
 	ending      []*Session // in the queue of ends
 
-	requests int    // that have come in this round
-	cameAt   uint64 // the round in which requests came last
-	pass     uint64 // counts how often all sessions of the user in the queue have had their turn
-	left     int    // of them, those whose turn in this pass is still to come
-	share    int    // of a session in a pass
-	passAt   uint64 // the round as of which the pass is
+	active int    // sessions of which something has come in this round
+	cameAt uint64 // the round in which something came last
+	pass   uint64 // counts how often all sessions of the user in the queue have had their turn
+	left   int    // of them, those whose turn in this pass is still to come
+	share  int    // of a session in a pass
+	passAt uint64 // the round as of which the pass is
 }
 
 // begin begins a round in which these requests have come.
@@ -85,20 +85,24 @@ func (o *rota) begin(inbox []request) {
 	o.users = len(o.waiting)
 	for i := range inbox {
 		if s := inbox[i].session; s != nil && !s.closed {
-			o.come(o.accountOf(s))
+			o.come(s)
 		}
 	}
 }
 
-// come counts a request of this round.
-func (o *rota) come(a *account) {
+// come notes that something of a session has come in this round.
+func (o *rota) come(s *Session) {
+	a := o.accountOf(s)
 	if a.cameAt != o.rounds {
-		a.requests, a.cameAt = 0, o.rounds
+		a.active, a.cameAt = 0, o.rounds
 		if !a.waits() {
 			o.users++
 		}
 	}
-	a.requests++
+	if s.cameAt != o.rounds {
+		s.cameAt = o.rounds
+		a.active++
+	}
 }
 
 // accountOf is the account of a session's user.
@@ -243,7 +247,7 @@ func (o *rota) bring(a *account) {
 		a.pass += rounds
 	}
 	if a.cameAt == o.rounds {
-		n += a.requests
+		n += a.active
 	}
 	a.share = min(max(roundWork/max(o.users, 1)/max(n, 1), shareLeast), shareMost)
 }

@@ -63,7 +63,8 @@ func flood(name string, batches, n int) [][]vhost.Command {
 // TestSessionsTakeTurns says that one message waits for all that others have sent before it, or that what a session
 // sends is decided out of order.
 func TestSessionsTakeTurns(t *testing.T) {
-	for sessions, before := range map[int]int{1: 1200, 8: 2400, 40: 3200} { // messages that are decided before
+	const each = 800 // a message of a flood makes a little more work
+	for _, sessions := range []int{1, 8, 40} {
 		synctest.Test(t, func(t *testing.T) {
 			e := start(t, newDisk())
 			defer stop(t, e)
@@ -85,7 +86,7 @@ func TestSessionsTakeTurns(t *testing.T) {
 			if want := sessions*4*(2000/sessions) + 1; len(all) != want {
 				t.Fatalf("%d messages of %d", len(all), want)
 			}
-			if at := slices.Index(all, "one"); at > before {
+			if at := slices.Index(all, "one"); at > 1+min(roundWork, sessions*shareMost)/each {
 				t.Errorf("%d sessions: %d messages went first", sessions, at)
 			}
 			last := map[string]string{}
@@ -203,7 +204,7 @@ func TestLastWordsOfASession(t *testing.T) {
 		if n := len(got); n < 50 || n > 500 {
 			t.Errorf("%d messages are there", n)
 		}
-		if at := slices.Index(got, "one"); at < 0 || at > 4 {
+		if at := slices.Index(got, "one"); at < 0 || at > 8 { // each heavy one makes about 400 KiB
 			t.Errorf("the message of another session is number %d", at)
 		}
 	})
@@ -225,7 +226,7 @@ func TestWhyABusyVHostIsLate(t *testing.T) {
 		synctest.Wait()
 		var n int
 		_, err := fmt.Sscanf(e.WhyLate("/"), "vhost '/' is busy: connection 'test' has %d commands waiting", &n)
-		if err != nil || n < 2000 || n > 3999 {
+		if err != nil || n < 1000 || n > 3999 {
 			t.Errorf("%q", e.WhyLate("/"))
 		}
 		releaseNext()

@@ -43,6 +43,7 @@ type Session struct {
 	waiting    []request
 	account    *account // of its user: see rota
 	queued     bool     // waits for its turn
+	cameAt     uint64   // the round in which something of it came last
 	pass       uint64   // of its user's sessions, in which spent was reckoned,
 	spent      int      // the work that it has made and not yet made up for
 	endsWithin int      // work after which it ends, whatever waits; 0: it does not end yet

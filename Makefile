@@ -19,7 +19,8 @@ export SEEDS DISKS SOAK MUTANTS TRIALS
 export FUZZ = $(TIME)
 
 .PHONY: help build deb image deps test lint unit race sim mutants conformance kill packages interop interop-suites browser \
-	soak fullsim fuzz crashtest fulldisk conformance-rabbitmq conformance-rabbitmq4 bench bench-compare stalls crowd clean
+	soak fullsim fuzz crashtest fulldisk conformance-rabbitmq conformance-rabbitmq4 bench bench-compare profile stalls \
+	crowd clean
 
 help:
 	@echo 'make build       build/bartleby, one static binary'
@@ -31,6 +32,7 @@ help:
 	@go run ./scripts/suites -list | sed 's/^/  /'
 	@echo 'make bench       compares Bartleby with rabbitmq-server; bench/README.md has the figures'
 	@echo 'make bench-compare BASE=REVISION   compares the working tree with another revision, in alternate runs'
+	@echo 'make profile     makes cmd/bartleby/default.pgo anew, the profile that the compiler optimizes by'
 	@echo 'make stalls      latency of a message during purges, commits, redrives of large messages; fails above 30 ms'
 	@echo 'make crowd       memory of 100,000 queues and of clients that do not read; fails above 3 KiB per queue or 640 MiB'
 	@echo 'make clean       removes build/'
@@ -64,6 +66,9 @@ bench: build
 
 bench-compare:
 	bench/compare.sh "$(BASE)"
+
+profile: build
+	bench/profile.sh build/bartleby
 
 stalls crowd: build
 	bench/$@.sh build/bartleby

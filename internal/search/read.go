@@ -47,49 +47,16 @@ func (c *crawler) readPlace(k *known, place uint16, ends time.Time) (done bool, 
 	}
 	k.Lock()
 	p := &k.record.Places[place]
-	where, lane := p.Where, uint8(0)
-	marks := map[uint8]uint64{}
+	at := position{where: p.Where, marks: map[uint8]uint64{}}
 	for l, id := range p.marks {
-		marks[l] = id
+		at.marks[l] = id
 	}
 	k.Unlock()
-	after := marks[0]
+	at.after = at.marks[0]
 	for {
 		h := haul{marks: map[uint8]uint64{}, lasting: map[uint8]uint64{}}
-		there := true
-		next := uint64(0)
-		err := c.look(c.ctx, k.name, func(v vhost.Reader) {
-			began := time.Now()
-			looks := 0
-			for first := true; first || time.Since(began) < c.portion() && len(h.octets) < portionBytes; first = false {
-				jump := false
-				next, there = v.Browse(vhost.Glance{Where: where, After: after, Looks: looksOnce}, func(x *vhost.Seen) bool {
-					if now := laneOf(x.ID); now != lane {
-						if lane = now; marks[lane] >= x.ID { // the first of it were read before
-							after, jump = marks[lane], true
-							return false
-						}
-					}
-					after = x.ID
-					h.marks[lane] = x.ID
-					if x.Persistent {
-						h.lasting[lane] = x.ID
-					}
-					if x.DeadLetter {
-						h.take(x, place)
-					}
-					looks++
-					return (looks%16 != 0 || time.Since(began) < c.portion()) && len(h.octets) < portionBytes
-				})
-				if jump {
-					next = after
-					continue
-				}
-				if next == 0 || !there {
-					return
-				}
-			}
-		})
+		more := false
+		err := c.look(c.ctx, k.name, func(v vhost.Reader) { more = c.browse(v, &at, place, &h) })
 		if err != nil {
 			return false, err
 		}
@@ -101,7 +68,7 @@ func (c *crawler) readPlace(k *known, place uint16, ends time.Time) (done bool, 
 		p := &k.record.Places[place]
 		was := p.behind
 		p.behind = max(was-int64(taken), 1)
-		if next == 0 || !there {
+		if !more {
 			p.behind = 0
 		}
 		k.behind = max(k.behind-was+p.behind, 0)
@@ -109,13 +76,52 @@ func (c *crawler) readPlace(k *known, place uint16, ends time.Time) (done bool, 
 		if err := c.pause(); err != nil {
 			return false, err
 		}
-		if next == 0 || !there {
+		if !more {
 			return true, nil
 		}
 		if time.Now().After(ends) {
 			return false, nil
 		}
 	}
+}
+
+// A position is how far a place was read.
+type position struct {
+	where vhost.Where
+	lane  uint8
+	after uint64           // the last message
+	marks map[uint8]uint64 // those that were read before, of each lane
+}
+
+// browse takes a portion of a place into a haul, and reports whether there is more.
+func (c *crawler) browse(v vhost.Reader, at *position, place uint16, h *haul) (more bool) {
+	began := time.Now()
+	looks := 0
+	for first := true; first || time.Since(began) < c.portion() && len(h.octets) < portionBytes; first = false {
+		jump := false
+		next, there := v.Browse(vhost.Glance{Where: at.where, After: at.after, Looks: looksOnce}, func(x *vhost.Seen) bool {
+			if now := laneOf(x.ID); now != at.lane {
+				if at.lane = now; at.marks[now] >= x.ID { // the first of it were read before
+					at.after, jump = at.marks[now], true
+					return false
+				}
+			}
+			at.after = x.ID
+			h.marks[at.lane] = x.ID
+			if x.Persistent {
+				h.lasting[at.lane] = x.ID
+			}
+			if x.DeadLetter {
+				h.take(x, place)
+			}
+			looks++
+			return (looks%16 != 0 || time.Since(began) < c.portion()) && len(h.octets) < portionBytes
+		})
+		if more = jump || there && next != 0; !more {
+			break
+		}
+	}
+	return more
 }
 
 // keep cuts the messages of a haul into words.

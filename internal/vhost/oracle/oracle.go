@@ -128,6 +128,11 @@ func (v *VHost) decide(c *Command) (code uint16) {
 	if tooLarge(c) {
 		return amqp.CodePreconditionFailed
 	}
+	return v.decideOn(ch, c)
+}
+
+// decideOn is decide for the commands of a channel about messages; define is it for those about queues and exchanges.
+func (v *VHost) decideOn(ch *channel, c *Command) (code uint16) {
 	switch c.Kind {
 	case Publish:
 		return v.publish(ch, c)
@@ -153,16 +158,24 @@ func (v *VHost) decide(c *Command) (code uint16) {
 		ch.confirms = true
 	case CloseChannel:
 		v.closeChannel(ch)
+	case Republish:
+		v.eachLostLetter(c, func(x *Copy) string { return v.republish(c, x) })
+	case Discard:
+		v.eachLostLetter(c, v.discard)
+	default:
+		return v.define(ch, c)
+	}
+	return 0
+}
+
+func (v *VHost) define(ch *channel, c *Command) (code uint16) {
+	switch c.Kind {
 	case DeclareQueue:
 		return v.declareQueue(ch, c)
 	case DeleteQueue:
 		return v.removeQueue(ch, c)
 	case PurgeQueue:
 		return v.purge(ch, c)
-	case Republish:
-		v.eachLostLetter(c, func(x *Copy) string { return v.republish(c, x) })
-	case Discard:
-		v.eachLostLetter(c, v.discard)
 	case DeclareExchange:
 		return v.declareExchange(c)
 	case DeleteExchange:

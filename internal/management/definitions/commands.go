@@ -190,31 +190,7 @@ func typed(q *api.DefinedQueue, usual string) amqp.Table {
 // that belongs to a connection; any other whose end is neither there nor made is wrong, unless the series that exported
 // it leaves ends out itself. Source: RabbitMQ definitions.
 func (c *contents) addBindings(v vhost.Reader, d *definitions, name string, made map[object]bool) {
-	known := map[object]bool{}
-	exchange := func(name string) bool {
-		x := v.Topology().Exchange(name)
-		if x != nil && !predeclared(name) && !known[object{name: name}] {
-			known[object{name: name}] = true
-			c.exchanges = append(c.exchanges, content{Command: vhost.Command{Kind: vhost.DeclareExchange, Definition: &vhost.Definition{
-				Name: x.Name, Type: x.Type(), Durable: x.Durable, Internal: x.Internal, Arguments: x.Arguments,
-			}}})
-		}
-		return x != nil || made[object{name: name}]
-	}
-	queue := func(name string) bool {
-		if made[object{true, name}] || known[object{true, name}] {
-			return true
-		}
-		q, there := v.Queue(name)
-		if !there || q.Exclusive {
-			return false
-		}
-		known[object{true, name}] = true
-		c.bound = append(c.bound, content{Command: vhost.Command{Kind: vhost.DeclareQueue, Definition: &vhost.Definition{
-			Name: q.Name, Durable: q.Durable, AutoDelete: q.AutoDelete, Arguments: q.Arguments,
-		}}})
-		return true
-	}
+	ends := bindingEnds{contents: c, reader: v, made: made, known: map[object]bool{}}
 	for _, b := range d.Bindings {
 		if d.vhostOf(b.VHost) != name || b.Source == "" && b.DestinationType != resources.ToExchange && b.Destination == b.RoutingKey {
 			continue // implicit
@@ -226,15 +202,15 @@ func (c *contents) addBindings(v vhost.Reader, d *definitions, name string, made
 			fmt.Sprintf("binding of %s '%s' to exchange '%s' in vhost '%s'", b.DestinationType, brief(b.Destination), brief(b.Source), name),
 			message.CheckRoutingKey(b.RoutingKey),
 		}
-		there := queue
+		there := ends.queue
 		switch b.DestinationType {
 		case resources.ToQueue:
 		case resources.ToExchange:
-			x.Kind, there = vhost.BindExchange, exchange
+			x.Kind, there = vhost.BindExchange, ends.exchange
 		default:
 			x.wrong = web.BadRequest("destination_type must be queue or exchange, not '%s'", b.DestinationType)
 		}
-		switch source, destination := exchange(b.Source), there(b.Destination); {
+		switch source, destination := ends.exchange(b.Source), there(b.Destination); {
 		case x.wrong != nil:
 		case source && !destination && x.Kind == vhost.BindQueue && passedOver(v, b.Destination):
 			c.passedOver = append(c.passedOver, x.what)
@@ -249,6 +225,43 @@ func (c *contents) addBindings(v vhost.Reader, d *definitions, name string, made
 		}
 		c.commands = append(c.commands, x)
 	}
+}
+
+// bindingEnds finds the ends of bindings. What is in the virtual host already is declared again, once.
+type bindingEnds struct {
+	contents    *contents
+	reader      vhost.Reader
+	made, known map[object]bool
+}
+
+// exchange reports whether an exchange is there, or is made.
+func (e *bindingEnds) exchange(name string) bool {
+	x := e.reader.Topology().Exchange(name)
+	if x != nil && !predeclared(name) && !e.known[object{name: name}] {
+		e.known[object{name: name}] = true
+		e.contents.exchanges = append(e.contents.exchanges, content{Command: vhost.Command{
+			Kind: vhost.DeclareExchange, Definition: &vhost.Definition{
+				Name: x.Name, Type: x.Type(), Durable: x.Durable, Internal: x.Internal, Arguments: x.Arguments,
+			}}})
+	}
+	return x != nil || e.made[object{name: name}]
+}
+
+// queue reports whether a queue is there that can be bound, or is made.
+func (e *bindingEnds) queue(name string) bool {
+	if e.made[object{true, name}] || e.known[object{true, name}] {
+		return true
+	}
+	q, there := e.reader.Queue(name)
+	if !there || q.Exclusive {
+		return false
+	}
+	e.known[object{true, name}] = true
+	e.contents.bound = append(e.contents.bound, content{Command: vhost.Command{
+		Kind: vhost.DeclareQueue, Definition: &vhost.Definition{
+			Name: q.Name, Durable: q.Durable, AutoDelete: q.AutoDelete, Arguments: q.Arguments,
+		}}})
+	return true
 }
 
 // leavesEndsOut reports whether d may have bindings whose ends it does not have: rabbitmqctl of series 3 exports those

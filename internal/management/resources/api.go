@@ -38,8 +38,8 @@ func New(o Options) *API {
 // Endpoints returns all endpoints of the package.
 func (s *API) Endpoints() []web.Endpoint {
 	return slices.Concat(
-		s.vhostEndpoints(), vhostOptionEndpoints(), s.userEndpoints(), s.passwordEndpoints(), permissionEndpoints(),
-		policyEndpoints(), s.parameterEndpoints(), explainEndpoints(),
+		s.vhostEndpoints(), limitEndpoints(), vhostOptionEndpoints(), s.userEndpoints(), s.passwordEndpoints(),
+		permissionEndpoints(), topicPermissionEndpoints(), policyEndpoints(), s.parameterEndpoints(), explainEndpoints(),
 		s.queueEndpoints(), namedQueueEndpoints(), s.exchangeEndpoints(), s.bindingEndpoints(), messageEndpoints(), s.connectionEndpoints(),
 		replicaEndpoints(),
 	)

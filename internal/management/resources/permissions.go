@@ -18,16 +18,8 @@ func permissionEndpoints() []web.Endpoint {
 			Summary: "Permissions in a virtual host", Out: api.List[api.Permission]{},
 		},
 		{
-			Pattern: "GET vhosts/{vhost}/topic-permissions", Tag: authz.Administrator, Serve: getVHostTopicPermissions,
-			Summary: "Topic permissions in a virtual host", Out: api.List[api.TopicPermission]{},
-		},
-		{
 			Pattern: "GET users/{user}/permissions", Tag: authz.Administrator, Serve: getUserPermissions,
 			Summary: "Permissions of a user", Out: api.List[api.Permission]{},
-		},
-		{
-			Pattern: "GET users/{user}/topic-permissions", Tag: authz.Administrator, Serve: getUserTopicPermissions,
-			Summary: "Topic permissions of a user", Out: api.List[api.TopicPermission]{},
 		},
 		{
 			Pattern: "GET permissions", Tag: authz.Administrator, Serve: getPermissions,
@@ -46,6 +38,19 @@ func permissionEndpoints() []web.Endpoint {
 			Pattern: "DELETE permissions/{vhost}/{user}", Tag: authz.Administrator, Serve: deletePermission,
 			Audit:   web.AuditAccounts,
 			Summary: "Removes the permissions of a user in a virtual host",
+		},
+	}
+}
+
+func topicPermissionEndpoints() []web.Endpoint {
+	return []web.Endpoint{
+		{
+			Pattern: "GET vhosts/{vhost}/topic-permissions", Tag: authz.Administrator, Serve: getVHostTopicPermissions,
+			Summary: "Topic permissions in a virtual host", Out: api.List[api.TopicPermission]{},
+		},
+		{
+			Pattern: "GET users/{user}/topic-permissions", Tag: authz.Administrator, Serve: getUserTopicPermissions,
+			Summary: "Topic permissions of a user", Out: api.List[api.TopicPermission]{},
 		},
 		{
 			Pattern: "GET topic-permissions", Tag: authz.Administrator, Serve: getTopicPermissions,

@@ -32,7 +32,7 @@ help:
 	@go run ./scripts/suites -list | sed 's/^/  /'
 	@echo 'make bench       compares Bartleby with rabbitmq-server; bench/README.md has the figures'
 	@echo 'make bench-compare BASE=REVISION   compares the working tree with another revision, in alternate runs'
-	@echo 'make profile     makes cmd/bartleby/default.pgo anew, the profile that the compiler optimizes by'
+	@echo 'make profile     renews cmd/bartleby/default.pgo, the profile that the compiler optimizes by'
 	@echo 'make stalls      latency of a message during purges, commits, redrives of large messages; fails above 30 ms'
 	@echo 'make crowd       memory of 100,000 queues and of clients that do not read; fails above 3 KiB per queue or 640 MiB'
 	@echo 'make clean       removes build/'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes cmd/bartleby/default.pgo anew: the profile that the compiler optimizes the binary by.
+# Renews cmd/bartleby/default.pgo: the profile that the compiler optimizes the binary by.
 #
 #   profile.sh BINARY   builds a broker that profiles itself, runs workloads against it with the load of BINARY, and merges
 #                       the profiles

@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -47,6 +48,7 @@ func main() {
 	flag.StringVar(&b.management, "management", "http://127.0.0.1:15672", "its management API")
 	flag.IntVar(&b.ends, "ends", 1000, "connections that end at once")
 	held := flag.Int("hold", 0, "do nothing but hold so many connections until killed")
+	takes := flag.Bool("take", false, "do nothing but take -unacked messages and close the channel")
 	shared := flag.Bool("shared", false, "these consume from one queue")
 	flag.StringVar(&b.metrics, "metrics", "http://127.0.0.1:15692", "its metrics")
 	flag.IntVar(&b.pid, "pid", 0, "its process")
@@ -61,8 +63,11 @@ func main() {
 		os.Exit(1)
 	}
 	do := b.run
-	if *large {
+	switch {
+	case *large:
 		do = b.large
+	case *takes:
+		do = b.takeHeld
 	}
 	err := do()
 	if err == nil && b.over > 0 {
@@ -103,7 +108,7 @@ func (b *bench) run() error {
 			_, err := ch.QueueDelete("long", false, false, false)
 			return err
 		}},
-		{"close", func() error { return b.fill(ch, "held", b.unacked) }, func() error { return b.close(conn) }},
+		{"close", func() error { return b.fill(ch, "held", b.unacked) }, b.closeElsewhere},
 		{"commit", func() error { return b.bind(ch, "commit", min(1000, b.copies)) }, func() error { return b.commit(conn) }},
 		{"dead letter", func() error { return b.source(ch) }, func() error { return b.reject(ch) }},
 		{"dead letter again", func() error { return nil }, func() error { return b.reject(ch) }},
@@ -274,8 +279,21 @@ func (b *bench) commit(conn *amqp.Connection) error {
 	return ch.TxCommit()
 }
 
-// close takes all messages of a queue, and closes the channel.
-func (b *bench) close(conn *amqp.Connection) error {
+// closeElsewhere runs takeHeld in a process of its own: what a client does with very many messages would delay the
+// measured ones.
+func (b *bench) closeElsewhere() error {
+	c := exec.Command(os.Args[0], "-take", "-url", b.url, "-unacked", fmt.Sprint(b.unacked))
+	c.Stderr = os.Stderr
+	return c.Run()
+}
+
+// takeHeld takes all messages of a queue, and closes the channel.
+func (b *bench) takeHeld() error {
+	conn, err := amqp.Dial(b.url)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
 	ch, err := conn.Channel()
 	if err != nil {
 		return err
@@ -285,7 +303,9 @@ func (b *bench) close(conn *amqp.Connection) error {
 		return err
 	}
 	for range b.unacked {
-		<-came
+		if _, ok := <-came; !ok {
+			return errors.New("the channel was closed before all messages came")
+		}
 	}
 	return ch.Close()
 }

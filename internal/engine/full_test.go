@@ -1,14 +1,17 @@
 package engine
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/vfs"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -173,4 +176,63 @@ func TestALargeMessageOnAFullDisk(t *testing.T) {
 		}
 		stop(t, e)
 	})
+}
+
+// TestADiskThatFillsUpDuringCheckpoints says that publishers live on the reserve while the
+// checkpoints of several virtual hosts take long: when another process then takes the space that
+// was to complete it, nothing can be acked any more, also after a restart.
+func TestADiskThatFillsUpDuringCheckpoints(t *testing.T) {
+	small := func(o *Options) { o.Journal = journal.Options{SegmentBytes: 64 << 10, ReserveBytes: 512 << 10} }
+	for filled := range 10 {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDisk()
+			d.Budget(8 << 20)
+			e := start(t, d, small)
+			for i := range 6 {
+				change(t, e, accounts.Command{Kind: accounts.PutVHost, VHost: fmt.Sprint(i)})
+				attachTo(t, e, fmt.Sprint(i)).post(declare("work"))
+			}
+			c := attach(t, e, "")
+			first := string(make([]byte, filled*5000)) // so that segments end at any point
+			c.post(declare("work"), confirms(), publish("work", first))
+			c.take()
+			next := make(chan struct{})
+			d.Before(func(c vfs.Call) error {
+				if c.Op == "sync" && strings.HasSuffix(c.Name, ".checkpoint") {
+					<-next
+				}
+				return nil
+			})
+			e.checkpointSoon()
+			large := publish("work", string(make([]byte, 21_000)))
+			for n := range 3 { // during the checkpoints of that many virtual hosts
+				for written := true; written; written = len(c.take()) > 0 {
+					c.post(large)
+				}
+				if n < 2 {
+					next <- struct{}{}
+					synctest.Wait()
+				}
+			}
+			posted := make(chan struct{})
+			go func() { // as much as can be on its way
+				defer close(posted)
+				for range 4 {
+					c.post(large)
+				}
+			}()
+			synctest.Wait()
+			d.Budget(0)
+			close(next)
+			<-posted
+			synctest.Wait()
+			d.kill(e)
+			e = start(t, d, small)
+			there := ready(t, e, "work")
+			if n := settleAll(t, e, "work", acks); n != there || e.Waiting() != nil {
+				t.Errorf("%d of %d messages were acked: %+v", n, there, e.writer.journal.Stats())
+			}
+			stop(t, e)
+		})
+	}
 }

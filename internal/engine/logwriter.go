@@ -359,29 +359,20 @@ func (w *logWriter) group(batches []appended) (g group) {
 	return g
 }
 
-// keepReserve completes the reserve, if maintenance has fallen behind: what is decided from now on must not live on it.
-// If that cannot be, what grows has to wait from now on.
+// keepReserve completes the reserve, if maintenance has fallen behind: nothing that grows is
+// written on it, for another process may take the space that was to complete it within a moment. If
+// that cannot be, what grows has to wait from now on.
 func (w *logWriter) keepReserve() {
 	if w.full.Load() {
 		return
 	}
 	w.tables.RLock()
-	lacks, use := w.journal.LacksReserve(), journal.Growing
-	if lacks {
-		use = w.journal.SpaceFor()
-	}
+	lacks := w.journal.LacksReserve()
 	w.tables.RUnlock()
 	if !lacks {
 		return
 	}
-	select {
-	case w.maintenance.lock <- struct{}{}:
-	default:
-		if use == journal.Moving { // there is time until maintenance is done
-			return
-		}
-		w.maintenance.lock <- struct{}{}
-	}
+	w.maintenance.lock <- struct{}{}
 	err := w.call(func(j *journal.Journal) error { return j.Reserve(1, journal.Growing) })
 	<-w.maintenance.lock
 	if err != nil && !errors.Is(err, journal.ErrFailed) {

@@ -41,7 +41,7 @@ func (w *world) keepReserve() bool {
 	case w.full || !j.LacksReserve():
 		return true
 	case w.interleaving:
-		return j.SpaceFor() <= journal.Moving
+		return false
 	}
 	err := j.Reserve(1, journal.Growing)
 	if err == nil {

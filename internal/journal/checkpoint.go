@@ -139,10 +139,14 @@ func (j *Journal) Checkpoint(log storage.LogID, at storage.Index, state ...[]byt
 	}
 	old := l.checkpoint
 	l.checkpoint = c
+	unnamed := j.namePages(log)
 	l.used = bytesOf(state) + labelBytes
 	j.weigh()
 	if err := j.writeManifest(); err != nil {
 		l.checkpoint = old
+		if pages := j.logs[log.Pages()]; pages != nil {
+			pages.unnamed = unnamed
+		}
 		j.weigh()
 		if errors.Is(err, ErrNoSpace) {
 			giveUp()
@@ -157,6 +161,17 @@ func (j *Journal) Checkpoint(log storage.LogID, at storage.Index, state ...[]byt
 		j.keepAllowance(old)
 	}
 	return nil
+}
+
+// namePages notes that a checkpoint of log may name all pages that are safe now, and returns what
+// was noted before.
+func (j *Journal) namePages(log storage.LogID) (before storage.Index) {
+	pages := j.logs[log.Pages()]
+	if pages == nil {
+		return 0
+	}
+	before, pages.unnamed = pages.unnamed, pages.safe+1
+	return before
 }
 
 // fillOf is with how many zeros a checkpoint of that state fills up a file of which so many bytes are there: the next

@@ -8,6 +8,7 @@
 //
 //   - What Sync reported safe survives a crash, whole and in order; what it did not may be cut, whole batches from the
 //     end of each log, never from the middle, and never something that was not written.
+//   - Of a log of pages, a start may cut those that no checkpoint names, safe or not.
 //   - A storage.Ref means the same bytes for as long as they are called live, wherever they lie by then.
 //   - Damage to what was safe is told from an unfinished tail: the first is a Fault, the second is cut and reported.
 //   - A full disk changes nothing and loses nothing; with the reserve it can still be drained.
@@ -26,8 +27,9 @@
 //     written, all of the one before it is safe.
 //   - Writing needs no manifest: the segments that it goes on in are named ahead (roll.go).
 //   - A segment is written front to back, once, under one nonce. After a restart or a failure the next group goes to
-//     another segment, or, where few are left after a restart, behind the last group once all behind that is cleared. So
-//     what a cut left behind is never behind something new.
+//     another segment, or, where few are left after a restart, behind the last group that counts
+//     once all behind that is cleared (resume.go). So what a cut left behind is never behind
+//     something new.
 //   - The manifest names a file before anything depends on it, and stops naming it before it is touched again.
 //   - Of a log, a segment holds an unbroken run of batches, unless it is damaged or rewritten. A rewritten one holds pieces
 //     of batches, in spans within which no other segment has a batch of that log.

@@ -116,6 +116,9 @@ func (j *Journal) log(id storage.LogID) *logState {
 	l := j.logs[id]
 	if l == nil {
 		l = &logState{id: id, next: j.first(id)}
+		if id.IsPages() {
+			l.unnamed = l.next
+		}
 		j.logs[id] = l
 	}
 	return l

@@ -38,6 +38,7 @@ type logState struct {
 	checkpoint checkpoint
 	used       int64         // bytes of the checkpoint that this run has written, without what fills up its file
 	reached    storage.Index // a log of pages: the last batch it had when the manifest was written, reclaimed or not
+	unnamed    storage.Index // a log of pages: from here on, no checkpoint names a page; 0: not known
 	fault      *Fault
 	doubted    bool // damage may have held batches behind the last one
 }

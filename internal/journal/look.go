@@ -78,7 +78,7 @@ func (j *Journal) look(seen *Sight) error {
 	}
 	for _, l := range j.pageLogs() { // nobody knows how far they had come
 		l.reached = l.safe + pagesSkipped
-		l.next = l.reached + 1
+		l.next, l.unnamed = l.reached+1, 0
 	}
 	return nil
 }

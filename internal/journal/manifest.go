@@ -72,7 +72,7 @@ func (j *Journal) encodeManifest(more ...*segmentState) []byte {
 		p = le.AppendUint32(p, l.checkpoint.crc)
 		p = le.AppendUint64(p, uint64(max(l.checkpoint.at, l.reached)))
 		p = le.AppendUint64(p, l.checkpoint.file)
-		p = le.AppendUint64(p, uint64(l.checkpoint.size))
+		p = le.AppendUint64(p, max(uint64(l.checkpoint.size), uint64(l.unnamed)))
 	}
 	for _, log := range dropped {
 		p = le.AppendUint32(p, uint32(log))
@@ -133,7 +133,7 @@ func (j *Journal) decodeManifest(p []byte) error {
 		l := j.log(storage.LogID(le.Uint32(p)))
 		c := checkpoint{crc: le.Uint32(p[4:]), at: storage.Index(le.Uint64(p[8:])), file: le.Uint64(p[16:]), size: int64(le.Uint64(p[24:]))}
 		if c.file == 0 {
-			l.reached = c.at
+			l.reached, l.unnamed = c.at, storage.Index(c.size)
 		} else {
 			l.checkpoint = c
 		}

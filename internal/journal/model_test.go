@@ -75,6 +75,7 @@ type modelLog struct {
 	floor      storage.Index // batches above it are live
 	pieces     []storage.Ref // these, too, of those below
 	dropping   bool          // or dropped
+	named      storage.Index // a log of pages: a checkpoint may name those up to here
 }
 
 // modelLogs are four virtual hosts' logs, of which the last is dropped at times, and the logs of pages of two.
@@ -284,10 +285,17 @@ func (m *model) checkpoint(j *Journal, log storage.LogID, at storage.Index) erro
 		return nil
 	}
 	l.trying = at
+	pages := m.logs[log.Pages()]
+	named := storage.Index(0)
+	if pages != nil {
+		named = pages.safe
+	}
 	if err := m.keep(j, func(j *Journal) error { return j.Checkpoint(log, at, state(log, at)) }); err != nil {
 		return err
 	}
-	l.checkpoint, l.trying = at, 0
+	if l.checkpoint, l.trying = at, 0; pages != nil {
+		pages.named = named
+	}
 	return nil
 }
 
@@ -353,6 +361,9 @@ func (m *model) check(j *Journal) error {
 			continue
 		}
 		last := j.Next(log) - 1
+		if log.IsPages() && last < l.safe && last >= l.named { // nothing names the others
+			l.shed(last)
+		}
 		if last < l.safe || last > storage.Index(len(l.sizes)) {
 			return fmt.Errorf("log %d ends at %d: %d were safe, %d written", log, last, l.safe, len(l.sizes))
 		}
@@ -383,6 +394,12 @@ func (m *model) check(j *Journal) error {
 		}
 	}
 	return nil
+}
+
+// shed forgets the pages behind last.
+func (l *modelLog) shed(last storage.Index) {
+	l.safe, l.floor = last, min(l.floor, last)
+	l.pieces = slices.DeleteFunc(slices.Clone(l.pieces), func(r storage.Ref) bool { return r.Index > last })
 }
 
 // checkRecords reads every record that is live.

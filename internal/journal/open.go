@@ -348,7 +348,7 @@ func (j *Journal) blame(l *logState, s *segment.File, at int64, what string) {
 // ones may have been there. A log of pages goes on far behind what it may have had, so that who names a lost page does
 // not find another one.
 func (j *Journal) suspect(r *Report) {
-	if j.damage == nil || j.swallowed <= j.explained {
+	if !j.mayMissBatches() {
 		return
 	}
 	r.Unnamed = j.damage
@@ -370,6 +370,9 @@ func (j *Journal) suspect(r *Report) {
 		l.reached += pagesSkipped
 	}
 }
+
+// mayMissBatches reports whether damage swallowed batches that no gap accounts for.
+func (j *Journal) mayMissBatches() bool { return j.damage != nil && j.swallowed > j.explained }
 
 // pagesSkipped is more than damage can have swallowed of a log of pages.
 const pagesSkipped = 1 << 32
@@ -425,15 +428,11 @@ func (j *Journal) settleUnended() error {
 		if len(s.Spans) > 0 || s.damaged {
 			continue
 		}
-		if err := s.Disk.Close(); err != nil {
+		if err := j.giveUp(s); err != nil {
 			return err
 		}
-		j.segments = slices.DeleteFunc(j.segments, func(of *segmentState) bool { return of == s })
-		if s.Size == j.o.SegmentBytes {
-			j.spares = append(j.spares, s.spare())
-		}
 	}
-	if err := j.reopen(); err != nil {
+	if err := j.resume(); err != nil {
 		return err
 	}
 	for _, s := range j.segments {
@@ -449,42 +448,4 @@ func (j *Journal) settleUnended() error {
 		return err
 	}
 	return nil // on a full disk the next Open finds the same ends again
-}
-
-// reopen has the next group go on in the segment that was written last, where too few others wait to be written: else
-// each of many starts on a full disk would take one for good. What a cut left behind its end is cleared first, so that
-// it is never behind something new; the blocks are the file's own, so this takes no space. A segment whose end the
-// manifest names, or in which there is damage, is not gone on in.
-func (j *Journal) reopen() error {
-	if len(j.unended) == 0 || j.o.ReserveBytes < 0 || j.ready() >= j.keep(Growing) {
-		return nil
-	}
-	var last *segmentState
-	for _, s := range j.unended {
-		if len(s.Spans) > 0 || s.damaged {
-			last = s
-		}
-	}
-	if last == nil || last.damaged || last.Free(1, 1) < segment.GroupHeaderBytes {
-		return nil
-	}
-	if err := j.clearFrom(last, last.End); err != nil {
-		return fmt.Errorf("%s: %w", last.Name(), err)
-	}
-	last.safe = last.End
-	j.open = last
-	return nil
-}
-
-// clearFrom fills the file of s with zeros from position at on, and syncs it.
-func (j *Journal) clearFrom(s *segmentState, at int64) error {
-	clear(j.buf)
-	for at < s.Size {
-		n, err := s.Disk.WriteAt(j.buf[:min(int64(len(j.buf)), s.Size-at)], at)
-		if err != nil {
-			return err
-		}
-		at += int64(n)
-	}
-	return s.Disk.Sync()
 }

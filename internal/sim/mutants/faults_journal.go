@@ -223,12 +223,35 @@ func faultsOfJournal() []fault {
 			},
 			checks: []check{in(sim.Options{FullDisk: true, Outages: true}, sim.Drains)},
 		},
+		{ // lets maintenance complete the reserve when it has time
+			name:   "full disk: write what grows on the reserve",
+			edits:  []edit{{file: "internal/engine/logwriter.go", at: `	if !lacks`, after: ` || w.planted(FAULT)`}},
+			checks: []check{test("internal/engine", "TestADiskThatFillsUpDuringCheckpoints", "messages were acked")},
+		},
+		{ // keeps pages for checkpoints that were never stored, and takes another file
+			name: "full disk: let each start take some of the reserve",
+			edits: []edit{{
+				file:  journalDir + "resume.go",
+				at:    `case !log.IsPages() || j.mayMissBatches()`,
+				after: ` || j.o.planted(FAULT)`,
+			}},
+			checks: []check{test("internal/journal", "TestStartsInARowTakeNothingOfTheReserve", "bytes can be written")},
+		},
+		{ // says that a segment ends, and writes behind that
+			name: "full disk: go on behind the end that the manifest names",
+			edits: []edit{{
+				file:  journalDir + "resume.go",
+				at:    `	if !named`,
+				after: ` || j.o.planted(FAULT)`,
+			}},
+			checks: []check{test("internal/journal", "TestStartsInARowTakeNothingOfTheReserve", "were safe")},
+		},
 		{ // goes on in the segment written last without clearing what a cut left behind its end
 			name: "full disk: go on in front of what a cut left",
 			edits: []edit{{
-				file:    journalDir + "open.go",
-				at:      `if err := j.clearFrom(last, last.End); err != nil {`,
-				instead: `if j.o.planted(FAULT) { } else if err := j.clearFrom(last, last.End); err != nil {`,
+				file:    journalDir + "resume.go",
+				at:      `if err := j.clearFrom(s, s.End); err != nil {`,
+				instead: `if j.o.planted(FAULT) { } else if err := j.clearFrom(s, s.End); err != nil {`,
 			}},
 			checks: []check{in(sim.Options{FullDisk: true, Outages: true}, sim.Sound)},
 		},

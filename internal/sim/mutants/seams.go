@@ -43,6 +43,12 @@ import "` + module + `/internal/planted"
 
 func (o *Options) planted(fault string) bool { return planted.Is(fault, o.Planted) }
 `,
+		"internal/engine/planted.go": `package engine
+
+import "` + module + `/internal/planted"
+
+func (w *logWriter) planted(fault string) bool { return planted.Is(fault, "") }
+`,
 		"internal/queue/planted.go": `package queue
 
 import "` + module + `/internal/planted"

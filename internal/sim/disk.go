@@ -226,9 +226,13 @@ func (w *world) load() {
 	if w.updateSpace(); w.violation != nil || w.vhost != v {
 		return
 	}
+	recoveries := w.result.Recoveries
 	w.decide(vhost.Command{Kind: vhost.Recovered})
-	if w.violation == nil && w.journal != nil {
-		w.finish()
+	if w.violation != nil || w.journal == nil {
+		return
+	}
+	if w.finish(); w.full && w.result.Recoveries == recoveries {
+		w.begunAgain()
 	}
 }
 

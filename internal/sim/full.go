@@ -10,10 +10,6 @@ import (
 // inFlight is how many bytes may be on their way to the journal.
 const inFlight = segmentBytes / 2
 
-// outagesMost is how often the power goes in a full life by itself, and how often it may go before a broker may fail to
-// drain its disk: where somebody takes all space at once, each start may cost a part of the reserve, see begunAgain.
-const outagesMost = 6
-
 // segmentsLeast is what is left of a log from which everything was taken: one that is open, one that was before the
 // last checkpoint, one with what is live of others, the state's pages, and one with what was ended without a look at
 // it.
@@ -38,7 +34,7 @@ func (w *world) fullDisk() {
 	case w.Chance(40):
 		w.neighborTakes()
 	}
-	if w.o.Outages && w.violation == nil && w.full && w.result.Crashes < outagesMost && w.Chance(60) {
+	if w.o.Outages && w.violation == nil && w.full && w.Chance(60) {
 		w.write()
 		if w.violation == nil && w.journal != nil {
 			w.powerCut()
@@ -116,7 +112,6 @@ func (w *world) drainFull() {
 			w.decide(vhost.Command{Kind: vhost.Disconnect, Conn: n.ID})
 		}
 	}
-	w.begunAgain()
 	for idle := 0; alive() && w.undrained(); idle++ {
 		if w.overdone {
 			w.result.Excused++
@@ -138,10 +133,6 @@ func (w *world) drainFull() {
 		}
 		if idle > 60 && alive() && w.spaceFor() == journal.Growing {
 			break // there is space; what is left, clients have to settle otherwise
-		}
-		if idle > 60 && alive() && w.greedy && w.result.Crashes > outagesMost {
-			w.result.Excused++ // calls that end in a power cut have added to the outages
-			return
 		}
 		if idle > 60 && alive() {
 			w.violate(Drains,
@@ -170,8 +161,7 @@ func (w *world) drainFull() {
 	w.result.Drained++
 }
 
-// begunAgain takes a checkpoint, as a broker does that has read batches at its start: else each of many short lives
-// takes a segment for good.
+// begunAgain takes a checkpoint, as a broker does that starts on a full disk.
 func (w *world) begunAgain() {
 	recoveries := w.result.Recoveries
 	w.keepAllHouse(func() bool { return w.violation == nil && w.result.Recoveries == recoveries && w.deferred == nil })

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// A build with the tag profile writes a CPU profile, from its start until SIGUSR1, to the file that BARTLEBY_PROFILE names.
+// A build with the tag profile writes a CPU profile, from its start until SIGUSR1, to the file BARTLEBY_PROFILE.
 // The file is there when it is whole. See bench/profile.sh.
 func init() {
 	name := os.Getenv("BARTLEBY_PROFILE")

@@ -1,10 +1,9 @@
-// Package fairshare shares a processor between questions and messages. Who answers a question that takes long (a
-// search, a walk through a queue) takes a turn, works in slices, and rests in between: while messages flow all turns
-// together have a fixed share of one processor, and no message waits for more than a slice. While none flow nobody
-// rests.
+// Package fairshare shares a processor between questions and messages. To answer a question that takes long (a search,
+// a walk through a queue) is a task: it works in slices, and rests in between. While messages flow all tasks together
+// have a fixed share of one processor, and no message waits for more than a slice. While none flow no task rests.
 //
-// The share is divided fairly between users: the next slice is for the user who had least, and for the one of his turns
-// that waits longest. Who asks much waits for himself. How many turns a user has at once is bounded.
+// The share is divided fairly between users: the next slice is for the user who had least, and for the task of that
+// user that waits longest. A user who asks much waits for its own tasks. How many of them it has at once is bounded.
 //
 // It promises nothing about single slices: they are as long as its users make them. It knows nothing of what they do.
 package fairshare
@@ -31,17 +30,17 @@ const (
 	lookEvery = 50 * time.Millisecond
 	// patience is how many times as long as its budget of work an answer may take.
 	patience = 3
-	// awayMost is how many turns of a user may be away besides those that hold a place.
+	// awayMost is how many tasks of a user may be away besides those that hold a place.
 	awayMost = 32
 )
 
-// Places is how many turns a user has at once.
+// Places is how many tasks a user has at once.
 const Places = 32
 
-// ErrPlaces says that a user has as many turns as there are places. It holds until one of them ends.
+// ErrPlaces says that a user has as many tasks as there are places. It holds until one of them ends.
 var ErrPlaces = errors.New("too many requests of one user are running")
 
-// A Share is what turns have together. Any goroutine may use it.
+// A Share is what tasks have together. Any goroutine may use it.
 type Share struct {
 	commands func() uint64
 
@@ -53,18 +52,18 @@ type Share struct {
 		seen   uint64        // commands,
 		seenAt time.Time     // then
 		flows  bool
-		users  map[string]*user // that have turns
+		users  map[string]*user // that have tasks
 		had    time.Duration    // by the user who was let on last
 		wake   *time.Timer      // calls letOn; nil: nobody has waited yet
 	}
 }
 
-// A user is whose turns have one part of the share.
+// A user is whose tasks have one part of the share.
 type user struct {
 	places, away int
 	freed        chan struct{} // closed when a place is free; nil: nobody waits for one
-	had          time.Duration // work; of who had no turns until now, no less than others had
-	waiting      []*Turn       // in order
+	had          time.Duration // work; of who had no tasks until now, no less than others had
+	waiting      []*Task       // in order
 }
 
 // leavePlace gives back a place, to one of those who wait for it. The share's lock is held.
@@ -100,8 +99,8 @@ func (s *Share) flows(now time.Time) bool {
 	return s.mu.flows
 }
 
-// charge notes what a turn has worked.
-func (s *Share) charge(t *Turn, d time.Duration, now time.Time) {
+// charge notes how long a task has worked.
+func (s *Share) charge(t *Task, d time.Duration, now time.Time) {
 	d = min(d, owedMost) - t.ahead
 	t.ahead = 0
 	s.earn(now)

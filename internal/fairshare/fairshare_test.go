@@ -40,16 +40,16 @@ func TestShare(t *testing.T) {
 		const worked = 100 * time.Millisecond
 		began := time.Now()
 		var all sync.WaitGroup
-		for range 2 { // all turns together have one share
+		for range 2 { // all tasks together have one share
 			all.Go(func() {
 				for range 10 {
-					ctx, turn, err := s.Begin(t.Context(), "guest")
+					ctx, task, err := s.Begin(t.Context(), "guest")
 					if err != nil {
 						t.Error(err)
 						return
 					}
 					work(t, ctx, worked/20)
-					turn.End()
+					task.End()
 				}
 			})
 		}
@@ -68,16 +68,16 @@ func TestNobodyWaitsOnAnIdleBroker(t *testing.T) {
 		s.Flows()
 		<-time.After(lookEvery)
 		began := time.Now()
-		ctx, turn, err := s.Begin(t.Context(), "guest")
+		ctx, task, err := s.Begin(t.Context(), "guest")
 		if err != nil {
 			t.Fatal(err)
 		}
 		work(t, ctx, time.Second)
-		turn.End()
+		task.End()
 		if took := time.Since(began); took != time.Second {
 			t.Errorf("a second's work took %v", took)
 		}
-		if d := turn.Slice(time.Minute); d != time.Minute {
+		if d := task.Slice(time.Minute); d != time.Minute {
 			t.Errorf("slices of %v on an idle broker", d)
 		}
 	})
@@ -91,7 +91,7 @@ func TestASingleQuestion(t *testing.T) {
 		s.Flows()
 		<-time.After(time.Second)
 		began := time.Now()
-		ctx, turn, err := s.Begin(t.Context(), "guest")
+		ctx, task, err := s.Begin(t.Context(), "guest")
 		if err != nil || time.Since(began) != 0 {
 			t.Fatalf("the first question waited for %v, %v", time.Since(began), err)
 		}
@@ -99,10 +99,10 @@ func TestASingleQuestion(t *testing.T) {
 		if took := time.Since(began); took > 12*time.Millisecond {
 			t.Errorf("2 ms of work took %v", took)
 		}
-		if d := turn.Slice(time.Minute); d != slice {
+		if d := task.Slice(time.Minute); d != slice {
 			t.Errorf("slices of %v beside traffic, want %v", d, slice)
 		}
-		turn.End()
+		task.End()
 	})
 }
 
@@ -112,13 +112,13 @@ func TestBudget(t *testing.T) {
 		s := New((&traffic{time.Now(), 20_000}).commands)
 		s.Flows()
 		<-time.After(lookEvery)
-		ctx, turn, err := s.Begin(t.Context(), "guest")
+		ctx, task, err := s.Begin(t.Context(), "guest")
 		if err != nil {
 			t.Fatal(err)
 		}
 		const budget = 50 * time.Millisecond
 		spent := func() (after time.Duration) {
-			b := turn.Budget(budget)
+			b := task.Budget(budget)
 			began := time.Now()
 			for !b.Spent() {
 				work(t, ctx, slice)
@@ -134,14 +134,14 @@ func TestBudget(t *testing.T) {
 		if d := spent(); d < budget || d > budget+time.Millisecond {
 			t.Errorf("a budget of %v was spent after %v, without rests", budget, d)
 		}
-		var none *Turn
+		var none *Task
 		b := none.Budget(budget)
 		if b.Spent() {
 			t.Error("a budget is spent before it begins")
 		}
 		<-time.After(budget + 1)
 		if !b.Spent() {
-			t.Error("a budget without a turn does not end")
+			t.Error("a budget without a task does not end")
 		}
 	})
 }
@@ -152,18 +152,18 @@ func TestWhoLeavesDoesNotWait(t *testing.T) {
 		s := New((&traffic{time.Now(), 20_000}).commands)
 		s.Flows()
 		<-time.After(lookEvery)
-		_, turn, _ := s.Begin(t.Context(), "guest")
+		_, task, _ := s.Begin(t.Context(), "guest")
 		<-time.After(owedMost)
-		turn.End() // much is owed
+		task.End() // much is owed
 		ctx, leave := context.WithCancel(t.Context())
 		leave()
 		began := time.Now()
 		if _, _, err := s.Begin(ctx, "guest"); !errors.Is(err, context.Canceled) || time.Since(began) != 0 {
 			t.Errorf("waited for %v, %v", time.Since(began), err)
 		}
-		var none *Turn
+		var none *Task
 		if err := none.Rest(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("no turn, no word of the end: %v", err)
+			t.Errorf("no task, no word of the end: %v", err)
 		}
 	})
 }
@@ -186,14 +186,14 @@ func crowd(t *testing.T, ctx context.Context, s *Share, name string, length time
 	var all sync.WaitGroup
 	for range Places {
 		all.Go(func() {
-			ctx, turn, err := s.Begin(ctx, name)
+			ctx, task, err := s.Begin(ctx, name)
 			if errors.Is(err, ErrPlaces) {
 				t.Error(err)
 			}
-			defer turn.End()
+			defer task.End()
 			for ctx.Err() == nil {
 				<-time.After(length)
-				_ = turn.Rest(ctx)
+				_ = task.Rest(ctx)
 			}
 		})
 	}
@@ -210,7 +210,7 @@ func TestUsersHaveAlike(t *testing.T) {
 			<-time.After(time.Second)
 			for range 10 {
 				began := time.Now()
-				ctx, turn, err := s.Begin(t.Context(), "other")
+				ctx, task, err := s.Begin(t.Context(), "other")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -221,7 +221,7 @@ func TestUsersHaveAlike(t *testing.T) {
 				if took := time.Since(began); length == slice && took > 50*time.Millisecond || took > 2*owedMost*share {
 					t.Errorf("beside slices of %v another user waits for %v for 4 ms of work", length, took)
 				}
-				turn.End()
+				task.End()
 				<-time.After(30 * time.Millisecond)
 			}
 			leave()
@@ -241,11 +241,11 @@ func TestTheyGoOnOneByOne(t *testing.T) {
 		var all sync.WaitGroup
 		for range Places {
 			all.Go(func() {
-				ctx, turn, _ := s.Begin(ctx, "guest")
-				defer turn.End()
+				ctx, task, _ := s.Begin(ctx, "guest")
+				defer task.End()
 				for ctx.Err() == nil {
 					<-time.After(slice)
-					if turn.Rest(ctx) == nil {
+					if task.Rest(ctx) == nil {
 						mu.Lock()
 						at = append(at, time.Now())
 						mu.Unlock()
@@ -276,14 +276,14 @@ func TestARestEnds(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		all := crowd(t, ctx, s, "guest", owedMost)
 		<-time.After(time.Second)
-		ctx, turn, err := s.Begin(t.Context(), "other")
+		ctx, task, err := s.Begin(t.Context(), "other")
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := turn.Budget(10 * time.Millisecond)
+		b := task.Budget(10 * time.Millisecond)
 		began := time.Now()
 		<-time.After(owedMost)
-		if err := turn.Rest(ctx); err != nil || time.Since(began) != patience*10*time.Millisecond {
+		if err := task.Rest(ctx); err != nil || time.Since(began) != patience*10*time.Millisecond {
 			t.Errorf("went on after %v, %v", time.Since(began), err)
 		}
 		if <-time.After(1); !b.Spent() {
@@ -292,10 +292,10 @@ func TestARestEnds(t *testing.T) {
 		<-time.After(owedMost)
 		began = time.Now()
 		still()
-		if err := turn.Rest(ctx); err != nil || time.Since(began) > lookEvery+time.Duration(Places)*slice {
+		if err := task.Rest(ctx); err != nil || time.Since(began) > lookEvery+time.Duration(Places)*slice {
 			t.Errorf("went on %v after the last message, %v", time.Since(began), err)
 		}
-		turn.End()
+		task.End()
 		leave()
 		all.Wait()
 	})
@@ -306,11 +306,11 @@ func TestARestEnds(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := busy()
-		var turns []*Turn
+		var tasks []*Task
 		begin := func(name string) error {
-			_, turn, err := s.Begin(t.Context(), name)
+			_, task, err := s.Begin(t.Context(), name)
 			if err == nil {
-				turns = append(turns, turn)
+				tasks = append(tasks, task)
 			}
 			return err
 		}
@@ -325,13 +325,13 @@ func TestPlaces(t *testing.T) {
 		if err := begin("other"); err != nil {
 			t.Errorf("another user: %v", err)
 		}
-		turns[0].End()
-		turns[0].End()
-		if err := errors.Join(begin("greedy"), begin("greedy")); !errors.Is(err, ErrPlaces) || len(turns) != Places+2 {
+		tasks[0].End()
+		tasks[0].End()
+		if err := errors.Join(begin("greedy"), begin("greedy")); !errors.Is(err, ErrPlaces) || len(tasks) != Places+2 {
 			t.Errorf("after one has ended: %v", err)
 		}
-		was := turns[1].worked()
-		_ = turns[1].Away(func() error {
+		was := tasks[1].worked()
+		_ = tasks[1].Away(func() error {
 			if err := begin("greedy"); err != nil {
 				t.Errorf("while one is away: %v", err)
 			}
@@ -341,11 +341,11 @@ func TestPlaces(t *testing.T) {
 			<-time.After(time.Hour)
 			return nil
 		})
-		if d := turns[1].worked() - was; d > slice {
+		if d := tasks[1].worked() - was; d > slice {
 			t.Errorf("an hour away is %v of work", d)
 		}
-		for _, turn := range turns {
-			turn.End()
+		for _, task := range tasks {
+			task.End()
 		}
 		if len(s.mu.users) != 0 {
 			t.Errorf("users %v are left", s.mu.users)
@@ -359,23 +359,23 @@ func TestIdleIsNoWork(t *testing.T) {
 		s, _ := busy()
 		<-time.After(time.Second)
 		idle := func() error { <-time.After(time.Second); return nil }
-		for _, wait := range []func(*Turn) error{
-			func(turn *Turn) error { return turn.Idle(idle) }, func(turn *Turn) error { return turn.Away(idle) },
+		for _, wait := range []func(*Task) error{
+			func(task *Task) error { return task.Idle(idle) }, func(task *Task) error { return task.Away(idle) },
 		} {
 			var all sync.WaitGroup
 			for range 4 {
 				all.Go(func() {
-					_, turn, _ := s.Begin(t.Context(), "idle")
-					_ = wait(turn)
-					turn.End()
+					_, task, _ := s.Begin(t.Context(), "idle")
+					_ = wait(task)
+					task.End()
 				})
 			}
 			all.Wait()
 			began := time.Now()
-			if _, turn, err := s.Begin(t.Context(), "other"); err != nil || time.Since(began) != 0 {
+			if _, task, err := s.Begin(t.Context(), "other"); err != nil || time.Since(began) != 0 {
 				t.Errorf("rests for %v because others have waited, %v", time.Since(began), err)
 			} else {
-				turn.End()
+				task.End()
 			}
 		}
 	})
@@ -389,12 +389,12 @@ func TestFewAreAway(t *testing.T) {
 		var all sync.WaitGroup
 		for range awayMost + Places {
 			all.Go(func() {
-				_, turn, err := s.Begin(t.Context(), "idle")
+				_, task, err := s.Begin(t.Context(), "idle")
 				if err != nil {
 					t.Error(err)
 				}
-				defer turn.End()
-				_ = turn.Away(func() error { <-reads; return nil })
+				defer task.End()
+				_ = task.Away(func() error { <-reads; return nil })
 			})
 			synctest.Wait()
 			<-time.After(time.Second)

@@ -8,13 +8,13 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
 
-// wrapped is the handler of an endpoint behind what its declaration asks for: sign-in, the media type, a turn, the
+// wrapped is the handler of an endpoint behind what its declaration asks for: sign-in, the media type, a task, the
 // audit log.
 func (s *Server) wrapped(e *web.Endpoint) web.Handler {
 	serve := s.audited(e, e.Serve)
 	serve = s.sameOrigin(serve)
 	if e.Slow {
-		serve = inTurn(serve)
+		serve = asTask(serve)
 	}
 	if e.Media == "" {
 		serve = asJSON(serve)
@@ -66,10 +66,10 @@ func asJSON(serve web.Handler) web.Handler {
 	}
 }
 
-// inTurn serves requests that take long in turn, see web.Request.TakeTurn.
-func inTurn(serve web.Handler) web.Handler {
+// asTask serves requests that take long as tasks, see web.Request.BeginTask.
+func asTask(serve web.Handler) web.Handler {
 	return func(r *web.Request) (web.Answer, error) {
-		if err := r.TakeTurn(); err != nil {
+		if err := r.BeginTask(); err != nil {
 			return web.Answer{}, err
 		}
 		return serve(r)

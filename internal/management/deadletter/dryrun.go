@@ -81,7 +81,7 @@ func counted(all map[string]uint64) api.Object[int64] {
 
 // dryRun computes what a job would do.
 func (s *API) dryRun(r *web.Request, o *vhost.JobSpec) (*api.RedriveTrial, error) {
-	d := &dryRunner{index: s.index, r: r, order: o, wall: r.Engine.Now().UnixMilli(), budget: r.Turn.Budget(dryRunTimeout)}
+	d := &dryRunner{index: s.index, r: r, order: o, wall: r.Engine.Now().UnixMilli(), budget: r.Task.Budget(dryRunTimeout)}
 	d.portion = d.tryPortion
 	t := d.begin(&tried{partial: true})
 	err := d.scan(t, dryRunFew)

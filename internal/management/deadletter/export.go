@@ -120,7 +120,7 @@ func exportFrom(r *web.Request, query url.Values) (*messageSource, error) {
 func (e *exporter) exportSource(s *messageSource, f *filter.Filter, newest bool) error {
 	w := walkThrough(e.request, s, f, 0, newest)
 	for !w.ended {
-		w.budget, w.most = e.request.Turn.Budget(walkPatience), math.MaxInt
+		w.budget, w.most = e.request.Task.Budget(walkPatience), math.MaxInt
 		var failed error
 		err := w.each(func(v vhost.Reader, x *vhost.Seen) bool {
 			o, _ := v.Options()
@@ -210,7 +210,7 @@ func (e *exporter) write() error {
 			return err
 		}
 		e.taken[i] = carried{}
-		if err := e.request.Turn.Rest(e.request.Context()); err != nil {
+		if err := e.request.Task.Rest(e.request.Context()); err != nil {
 			return err
 		}
 	}
@@ -241,7 +241,7 @@ func (e *exporter) writeOne(c *carried) error {
 		return err
 	}
 	e.written++
-	return e.request.Turn.Away(func() error { return e.send(text, c.body) })
+	return e.request.Task.Away(func() error { return e.send(text, c.body) })
 }
 
 // send sends a line, to which it adds the payload piece by piece: a whole one takes many times its size.

@@ -39,12 +39,12 @@ func readMarks(r *web.Request, queue string) (*marks, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.TakeTurn(); err != nil {
+	if err := r.BeginTask(); err != nil {
 		return nil, err
 	}
-	defer func() { r.Turn.End() }()
+	defer func() { r.Task.End() }()
 	w := walkThrough(r, &messageSource{host: r.PathValue("vhost"), Where: vhost.Where{Queue: queue}}, f, 0, false)
-	w.budget, w.most = r.Turn.Budget(time.Hour), math.MaxInt
+	w.budget, w.most = r.Task.Budget(time.Hour), math.MaxInt
 	for !w.ended {
 		if m.reserve(); m.full != nil {
 			return nil, m.full

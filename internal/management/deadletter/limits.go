@@ -7,10 +7,10 @@ const (
 	expirationMax = 315_360_000_000
 	// listDefault and listMax are the messages of a page, by default and at most.
 	listDefault, listMax = 100, 500
-	// walkPortion bounds how many messages one look at a queue walks over, walkTurn for how long, walkMost and
+	// walkPortion bounds how many messages one look at a queue walks over, walkSlice for how long, walkMost and
 	// walkPatience how far one request walks for a portion.
 	walkPortion, walkMost = 4096, 500_000
-	walkTurn              = time.Millisecond
+	walkSlice             = time.Millisecond
 	walkPatience          = time.Second
 	// samplesShown is the number of groups, the largest ones, of which a message is shown.
 	samplesShown = 100

@@ -48,7 +48,7 @@ func (s *API) postRedrive(r *web.Request) (web.Answer, error) {
 		return s.begin(r, o)
 	}
 	r.Unchanged = true
-	if err := r.TakeTurn(); err != nil {
+	if err := r.BeginTask(); err != nil {
 		return web.Answer{}, err
 	}
 	t, err := s.dryRun(r, o)

@@ -25,7 +25,7 @@ type walk struct {
 func walkThrough(r *web.Request, s *messageSource, f *filter.Filter, after uint64, newest bool) *walk {
 	return &walk{
 		request: r, source: s, filter: f, from: vhost.Glance{Where: s.Where, After: after, Newest: newest},
-		budget: r.Turn.Budget(walkPatience), most: walkMost,
+		budget: r.Task.Budget(walkPatience), most: walkMost,
 	}
 }
 
@@ -33,7 +33,7 @@ func walkThrough(r *web.Request, s *messageSource, f *filter.Filter, after uint6
 // visit returns false, there are no more, or the budget is spent.
 func (w *walk) each(visit func(vhost.Reader, *vhost.Seen) bool) error {
 	for stop := false; !stop && !w.ended && !w.spent(); {
-		there, most := true, w.request.Turn.Slice(walkTurn)
+		there, most := true, w.request.Task.Slice(walkSlice)
 		var took time.Duration
 		err := w.request.Look(w.source.host, func(v vhost.Reader) {
 			began := time.Now()

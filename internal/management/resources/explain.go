@@ -136,7 +136,7 @@ func try(r *web.Request, p *vhost.Policy, clear bool) (web.Answer, error) {
 	var own []string
 	var trials []settings.PolicyDryRun
 	var refused *amqp.Error
-	if err := r.TakeTurn(); err != nil {
+	if err := r.BeginTask(); err != nil {
 		return web.Answer{}, err
 	}
 	err := r.Copy(r.PathValue("vhost"), func(v vhost.Reader, most int) bool {

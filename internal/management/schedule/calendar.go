@@ -112,7 +112,7 @@ type tallying struct {
 
 // countDue answers with how many messages are due when in those virtual hosts, of all delayed exchanges or one.
 func countDue(r *web.Request, c count, hosts []string, exchange *string) (web.Answer, error) {
-	t := &tallying{request: r, count: c, budget: r.Turn.Budget(countPatience)}
+	t := &tallying{request: r, count: c, budget: r.Task.Budget(countPatience)}
 	t.buckets = make([]vhost.DueCount, (c.until-c.from-1)/c.bucket+1)
 	slices.Sort(hosts)
 	for _, host := range hosts {

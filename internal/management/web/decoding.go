@@ -21,7 +21,7 @@ type decoders struct {
 func (s *Shared) DecodingWaits() uint64 { return s.decoders.waits.Load() }
 
 // DecodeText decodes a document, and counts what it makes of it. All that comes by HTTP is decoded here. A large one is
-// decoded in its user's turn; a turn that the request has already is the one.
+// decoded in its user's turn; a task that the request has already is the one.
 func (r *Request) DecodeText(text []byte, into any, known bool) error {
 	d := &decoding{request: r}
 	if len(text) > largeDocument {
@@ -43,22 +43,22 @@ func (r *Request) DecodeText(text []byte, into any, known bool) error {
 	return BadRequest("%v", err)
 }
 
-// A decoding is of one document. Its zero slot and turn are those of a small one, which takes neither.
+// A decoding is of one document. Its zero slot and task are those of a small one, which takes neither.
 type decoding struct {
 	request *Request
-	own     *fairshare.Turn // that ends with it
+	own     *fairshare.Task // that ends with it
 	holds   bool            // a slot
 }
 
-// begin waits for the turn, then for a slot.
+// begin waits for the task, then for a slot.
 func (d *decoding) begin() error {
 	r := d.request
-	if !r.Turn.Lasts() {
-		_, turn, err := r.Share.BeginPatiently(r.Context(), r.Caller.Name(), r.Memory.Patience)
+	if !r.Task.Lasts() {
+		_, task, err := r.Share.BeginPatiently(r.Context(), r.Caller.Name(), r.Memory.Patience)
 		if err != nil {
 			return err
 		}
-		d.own, r.Turn = turn, turn
+		d.own, r.Task = task, task
 	}
 	if err := d.enter(); err != nil {
 		d.end()
@@ -76,7 +76,7 @@ func (d *decoding) enter() error {
 	default:
 	}
 	all.waits.Add(1)
-	return r.Turn.Idle(func() error {
+	return r.Task.Idle(func() error {
 		select {
 		case all.slots <- struct{}{}:
 			d.holds = true
@@ -93,7 +93,7 @@ func (d *decoding) aside(fn func() error) error {
 		return fn()
 	}
 	d.leave()
-	if err := d.request.Turn.Away(fn); err != nil {
+	if err := d.request.Task.Away(fn); err != nil {
 		return err
 	}
 	return d.enter()
@@ -111,6 +111,6 @@ func (d *decoding) end() {
 	d.leave()
 	if d.own != nil {
 		d.own.End()
-		d.request.Turn = nil
+		d.request.Task = nil
 	}
 }

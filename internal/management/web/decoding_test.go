@@ -67,22 +67,22 @@ func TestFewLargeDocumentsAreDecodedAtATime(t *testing.T) {
 }
 
 func TestDocumentsWaitForAPlace(t *testing.T) {
-	// If this fails, large bodies of a user are refused as soon as they are many, or a request that has a turn takes a
+	// If this fails, large bodies of a user are refused as soon as they are many, or a request that has a task takes a
 	// second one.
 	synctest.Test(t, func(t *testing.T) {
 		s, d := sharedDecoders()
 		done := make(chan error, 100)
 		r := requestOf(t, s, "ann")
-		if err := r.TakeTurn(); err != nil {
+		if err := r.BeginTask(); err != nil {
 			t.Fatal(err)
 		}
-		var turns []*fairshare.Turn
+		var tasks []*fairshare.Task
 		for range fairshare.Places - 1 {
-			_, turn, err := s.Share.Begin(t.Context(), "ann")
+			_, task, err := s.Share.Begin(t.Context(), "ann")
 			if err != nil {
 				t.Fatal(err)
 			}
-			turns = append(turns, turn)
+			tasks = append(tasks, task)
 		}
 		go func() { done <- r.DecodeText(largeText, &d, false) }()
 		synctest.Wait() // it lends its place while it asks for memory
@@ -96,7 +96,7 @@ func TestDocumentsWaitForAPlace(t *testing.T) {
 		}
 		go func() { done <- requestOf(t, s, "ann").DecodeText(largeText, &d, false) }()
 		synctest.Wait()
-		turns[0].End()
+		tasks[0].End()
 		synctest.Wait()
 		if begun := len(d.begun); begun != 2 {
 			t.Errorf("a place that is free is not taken")
@@ -107,11 +107,11 @@ func TestDocumentsWaitForAPlace(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if !r.Turn.Lasts() {
-			t.Error("decoding has ended the turn of the request")
+		if !r.Task.Lasts() {
+			t.Error("decoding has ended the task of the request")
 		}
 		r.Ready()
-		for range 2 { // turns[0], and that of r
+		for range 2 { // tasks[0], and that of r
 			if _, _, err := s.Share.Begin(t.Context(), "ann"); err != nil {
 				t.Errorf("a place is held by nobody: %v", err)
 			}

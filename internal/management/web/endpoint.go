@@ -24,7 +24,7 @@ type Endpoint struct {
 	Summary string
 	In, Out any
 
-	// it reads many messages, or a whole virtual host: it takes turns with others, see Request.TakeTurn
+	// it reads many messages, or a whole virtual host: it shares a processor with others, see Request.BeginTask
 	Slow     bool
 	Body     BodySize // the most that is read of the request's body
 	Relieves bool     // its body names what is to leave memory: it is read while a memory alarm holds

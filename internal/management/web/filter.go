@@ -18,7 +18,7 @@ func (r *Request) ParseFilter(text string) (*filter.Filter, error) {
 // Rest lets others have a virtual host for twice as long as it was looked at, and longer while messages flow.
 func (r *Request) Rest(took time.Duration) error {
 	if r.Share.Flows() {
-		return r.Turn.Rest(r.Context())
+		return r.Task.Rest(r.Context())
 	}
 	pause := time.NewTimer(2 * took)
 	defer pause.Stop()

@@ -29,7 +29,7 @@ type Request struct {
 	Endpoint  *Endpoint       // that serves it; nil until that is known
 	View      *accounts.View  // as of the request's arrival, or of its login
 	Caller    authz.Rights    // of who asks
-	Turn      *fairshare.Turn // nil: what is asked for takes none
+	Task      *fairshare.Task // nil: what is asked for takes none
 	HoldsList bool            // it is one of the few that hold a whole list
 	Account   Account         // of the memory that it takes
 	answered  int64           // of that, what the answer takes
@@ -38,13 +38,13 @@ type Request struct {
 	fields    string          // shown unless the query asks for columns, with commas between; empty: all
 }
 
-// TakeTurn has the request wait for its turn among those of all users while messages flow, and its context carry it.
-func (r *Request) TakeTurn() error {
-	ctx, turn, err := r.Share.Begin(r.Context(), r.Caller.Name())
+// BeginTask makes the request a task, which waits for its turn while messages flow; its context carries it.
+func (r *Request) BeginTask() error {
+	ctx, task, err := r.Share.Begin(r.Context(), r.Caller.Name())
 	if err != nil {
 		return err
 	}
-	r.Request, r.Turn = r.WithContext(ctx), turn
+	r.Request, r.Task = r.WithContext(ctx), task
 	return nil
 }
 
@@ -70,9 +70,9 @@ func (r *Request) Gather() error {
 	}
 }
 
-// Ready gives back the request's turn and its place among the lists, so that a slow client delays no other.
+// Ready gives back the request's task and its place among the lists, so that a slow client delays no other.
 func (r *Request) Ready() {
-	r.Turn.End()
+	r.Task.End()
 	if r.HoldsList {
 		r.HoldsList = false
 		<-r.Lists

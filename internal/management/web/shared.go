@@ -27,7 +27,7 @@ type Shared struct {
 	BodyBytesMax int64  // the largest body that any endpoint takes
 	// lists show definitions only, unless a query says otherwise
 	hideStatistics bool
-	Share          *fairshare.Share                                  // turns of what reads many messages
+	Share          *fairshare.Share                                  // tasks that read many messages
 	Memory         MemoryBudget                                      // of requests
 	Lists          chan struct{}                                     // requests that hold a whole list
 	Audit          func(r *Request, status int, detail []byte) error // records what a request has done, or is about to

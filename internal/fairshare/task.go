@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Turn is the work on one answer. It is one goroutine's. A nil Turn, and one that has ended, never rests.
-type Turn struct {
+// A Task is the work on one answer. It is one goroutine's. A nil Task, and one that has ended, never rests.
+type Task struct {
 	share *Share
 	user  *user
 	name  string        // the user's
@@ -24,9 +24,9 @@ type Turn struct {
 
 type key struct{}
 
-// Begin begins a turn of a user, as soon as it is his. The context that it returns carries it, for From. The error is
-// ErrPlaces, or that of the context; then no turn has begun.
-func (s *Share) Begin(ctx context.Context, name string) (context.Context, *Turn, error) {
+// Begin begins a task of a user, as soon as it is that user's turn. The context that it returns carries it, for
+// From. The error is ErrPlaces, or that of the context; then no task has begun.
+func (s *Share) Begin(ctx context.Context, name string) (context.Context, *Task, error) {
 	t, err := s.enter(name)
 	if err != nil {
 		return ctx, nil, err
@@ -39,7 +39,7 @@ func (s *Share) Begin(ctx context.Context, name string) (context.Context, *Turn,
 }
 
 // BeginPatiently is Begin, but it waits for a place for so long.
-func (s *Share) BeginPatiently(ctx context.Context, name string, wait time.Duration) (context.Context, *Turn, error) {
+func (s *Share) BeginPatiently(ctx context.Context, name string, wait time.Duration) (context.Context, *Task, error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
@@ -73,7 +73,7 @@ func (s *Share) freed(name string) <-chan struct{} {
 	return u.freed
 }
 
-func (s *Share) enter(name string) (*Turn, error) {
+func (s *Share) enter(name string) (*Task, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.mu.users[name]
@@ -85,18 +85,18 @@ func (s *Share) enter(name string) (*Turn, error) {
 		return nil, ErrPlaces
 	}
 	u.places++
-	return &Turn{share: s, user: u, name: name, since: time.Now()}, nil
+	return &Task{share: s, user: u, name: name, since: time.Now()}, nil
 }
 
-// From is the turn that a context carries; nil: none, whoever works does so without a rest.
-func From(ctx context.Context) *Turn {
-	t, _ := ctx.Value(key{}).(*Turn)
+// From is the task that a context carries; nil: none, whoever works does so without a rest.
+func From(ctx context.Context) *Task {
+	t, _ := ctx.Value(key{}).(*Task)
 	return t
 }
 
 // Rest is called now and then, with nothing locked. It rests if enough was done since the last time. The error is that
 // of the context.
-func (t *Turn) Rest(ctx context.Context) error {
+func (t *Task) Rest(ctx context.Context) error {
 	if t == nil || t.over {
 		return ctx.Err()
 	}
@@ -115,11 +115,11 @@ func (t *Turn) Rest(ctx context.Context) error {
 	return t.wait(ctx)
 }
 
-// Lasts reports whether there is a turn that has not ended.
-func (t *Turn) Lasts() bool { return t != nil && !t.over }
+// Lasts reports whether there is a task that has not ended.
+func (t *Task) Lasts() bool { return t != nil && !t.over }
 
-// End ends a turn: what it owes is for the next ones to wait for. More than once is no harm.
-func (t *Turn) End() {
+// End ends a task: what it owes is for the next ones to wait for. More than once is no harm.
+func (t *Task) End() {
 	if t == nil || t.over {
 		return
 	}
@@ -136,8 +136,8 @@ func (t *Turn) End() {
 	}
 }
 
-// wait ends with the beginning of a slice: when the turn may go on, when a budget of it ends, or with the context.
-func (t *Turn) wait(ctx context.Context) error {
+// wait ends with the beginning of a slice: when the task may go on, when a budget of it ends, or with the context.
+func (t *Task) wait(ctx context.Context) error {
 	defer func() { t.since = time.Now() }()
 	s, now := t.share, time.Now()
 	s.mu.Lock()
@@ -167,13 +167,13 @@ func (t *Turn) wait(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.user.waiting = slices.DeleteFunc(t.user.waiting, func(x *Turn) bool { return x == t })
+	t.user.waiting = slices.DeleteFunc(t.user.waiting, func(x *Task) bool { return x == t })
 	return ctx.Err()
 }
 
-// Away runs what waits for the one who asked, to read an answer or to send more of the question. Meanwhile the turn
+// Away runs what waits for the one who asked, to read an answer or to send more of the question. Meanwhile the task
 // holds no place, unless many of the user's are away; and it is not work but for a slice.
-func (t *Turn) Away(fn func() error) error {
+func (t *Task) Away(fn func() error) error {
 	if t == nil || t.over {
 		return fn()
 	}
@@ -197,7 +197,7 @@ func (t *Turn) Away(fn func() error) error {
 }
 
 // Idle runs what waits for something else than its turn: it is not work but for a slice.
-func (t *Turn) Idle(fn func() error) error {
+func (t *Task) Idle(fn func() error) error {
 	if t != nil {
 		began := time.Now()
 		defer func() { t.since = t.since.Add(max(time.Since(began)-slice, 0)) }()
@@ -207,7 +207,7 @@ func (t *Turn) Idle(fn func() error) error {
 
 // Slice is how long to work between two rests where that has to be said beforehand: unhurried, or less while messages
 // flow.
-func (t *Turn) Slice(unhurried time.Duration) time.Duration {
+func (t *Task) Slice(unhurried time.Duration) time.Duration {
 	if t == nil || t.over || !t.share.Flows() {
 		return unhurried
 	}
@@ -216,28 +216,28 @@ func (t *Turn) Slice(unhurried time.Duration) time.Duration {
 
 // A Budget is how long an answer may take: so much work, and patience times as much time with the rests.
 type Budget struct {
-	turn *Turn
-	done time.Duration // by the turn, when the budget began
+	task *Task
+	done time.Duration // by the task, when the budget began
 	work time.Duration
 	ends time.Time
 }
 
-// Budget begins a budget of work. That of a nil Turn counts all time.
-func (t *Turn) Budget(work time.Duration) Budget {
+// Budget begins a budget of work. That of a nil Task counts all time.
+func (t *Task) Budget(work time.Duration) Budget {
 	now := time.Now()
 	if t == nil {
 		return Budget{ends: now.Add(work)}
 	}
-	b := Budget{turn: t, done: t.worked(), work: work, ends: now.Add(patience * work)}
+	b := Budget{task: t, done: t.worked(), work: work, ends: now.Add(patience * work)}
 	if t.ends.Before(now) || b.ends.Before(t.ends) {
 		t.ends = b.ends
 	}
 	return b
 }
 
-func (t *Turn) worked() time.Duration { return t.done + time.Since(t.since) }
+func (t *Task) worked() time.Duration { return t.done + time.Since(t.since) }
 
 // Spent reports whether nothing is left.
 func (b *Budget) Spent() bool {
-	return time.Now().After(b.ends) || b.turn != nil && b.turn.worked()-b.done > b.work
+	return time.Now().After(b.ends) || b.task != nil && b.task.worked()-b.done > b.work
 }

@@ -16,17 +16,17 @@ import (
 
 // occupy has a user ask for as much as he may at once, until end: so many places he had taken already.
 func (d *door) occupy(name string) (had int, end func()) {
-	var all []*fairshare.Turn
+	var all []*fairshare.Task
 	for {
-		_, turn, err := d.server.Share.Begin(d.t.Context(), name)
+		_, task, err := d.server.Share.Begin(d.t.Context(), name)
 		if err != nil {
 			break
 		}
-		all = append(all, turn)
+		all = append(all, task)
 	}
 	return fairshare.Places - len(all), func() {
-		for _, turn := range all {
-			turn.End()
+		for _, task := range all {
+			task.End()
 		}
 	}
 }

@@ -66,17 +66,17 @@ type throttle struct {
 	seed maphash.Seed
 	mu   struct {
 		sync.Mutex
-		one, all []bucket // by hash of user and address, by hash of the address
-		known    []known  // by hash of user and address
+		one, all []bucket     // by hash of user and address, by hash of the address
+		known    []knownLogin // by hash of user and address
 	}
 }
 
 // bucket is full when its latest failure is paid for so late.
 type bucket struct{ paid int64 } // ns since the Unix epoch
 
-// known is a user who has logged in from an address. One that shares a slot with another takes its place at its next
-// login.
-type known struct {
+// knownLogin is a user who has logged in from an address. One that shares a slot with another takes its place at
+// its next login.
+type knownLogin struct {
 	who    uint64 // hash of user and address; 0: nobody
 	until  int64  // ns since the Unix epoch
 	bucket bucket
@@ -88,7 +88,7 @@ type attempt struct{ pair, address uint64 }
 func newThrottle(most int) *throttle {
 	t := &throttle{most: int64(cmp.Or(most, failuresAtOnce)), seed: maphash.MakeSeed()}
 	t.mu.one, t.mu.all = make([]bucket, throttleSlots), make([]bucket, throttleSlots)
-	t.mu.known = make([]known, throttleSlots)
+	t.mu.known = make([]knownLogin, throttleSlots)
 	return t
 }
 
@@ -135,13 +135,13 @@ func (t *throttle) succeeded(a attempt, now time.Time) {
 	defer t.mu.Unlock()
 	k := &t.mu.known[a.pair%throttleSlots]
 	if k.who != a.pair {
-		*k = known{who: a.pair}
+		*k = knownLogin{who: a.pair}
 	}
 	k.until = now.Add(knownFor).UnixNano()
 }
 
 // known is the share of one who has logged in from there before, nil for others. mu is held.
-func (t *throttle) known(a attempt, now time.Time) *known {
+func (t *throttle) known(a attempt, now time.Time) *knownLogin {
 	k := &t.mu.known[a.pair%throttleSlots]
 	if k.who != a.pair || k.until < now.UnixNano() {
 		return nil

@@ -187,10 +187,10 @@ func (c *crawler) noteTraffic() {
 	c.booksOld, c.booksAt = c.books, now
 }
 
-func (x *Index) all() map[string]*known {
+func (x *Index) all() map[string]*vhostIndex {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	all := map[string]*known{}
+	all := map[string]*vhostIndex{}
 	for name, k := range x.mu.vhosts {
 		all[name] = k
 	}
@@ -198,7 +198,7 @@ func (x *Index) all() map[string]*known {
 }
 
 // forget drops what is known of a virtual host.
-func (c *crawler) forget(k *known) error {
+func (c *crawler) forget(k *vhostIndex) error {
 	c.mu.Lock()
 	if c.mu.vhosts[k.name] == k {
 		delete(c.mu.vhosts, k.name)
@@ -258,7 +258,7 @@ func (c *crawler) visit(name string, number uint32) error {
 	c.more = c.more || !done
 	if done {
 		k.ready, k.settled, k.behind = true, settled, 0
-		if k.complete.IsZero() || !slices.ContainsFunc(k.record.Places, func(p placeKnown) bool { return p.holds && !p.Gone }) {
+		if k.complete.IsZero() || !slices.ContainsFunc(k.record.Places, func(p placeRecord) bool { return p.holds && !p.Gone }) {
 			k.complete = began
 		}
 	}
@@ -273,7 +273,7 @@ func (c *crawler) ifUp(err error) error {
 	return nil
 }
 
-func (k *known) rebuilding() bool {
+func (k *vhostIndex) rebuilding() bool {
 	k.Lock()
 	defer k.Unlock()
 	return k.rebuild
@@ -281,7 +281,7 @@ func (k *known) rebuilding() bool {
 
 // meet looks whether anything happened since the last round. A machine that is another one than then was opened anew:
 // what was not safe has not been, and what was transient is gone.
-func (c *crawler) meet(k *known) (changed bool, err error) {
+func (c *crawler) meet(k *vhostIndex) (changed bool, err error) {
 	var machine vhost.Identity
 	var books, rules uint64
 	err = c.look(c.ctx, k.name, func(v vhost.Reader) {
@@ -308,7 +308,7 @@ func (c *crawler) meet(k *known) (changed bool, err error) {
 }
 
 // places lists where messages may be, and notes which places have changed.
-func (c *crawler) places(k *known) error {
+func (c *crawler) places(k *vhostIndex) error {
 	seen := map[uint16]bool{}
 	var to vhost.Sampling
 	first := true
@@ -365,7 +365,7 @@ type placeSample struct {
 }
 
 // note notes what has changed at a place. A queue without messages, of which nothing is known, is none.
-func (k *known) note(s placeSample) (n uint16, ok bool) {
+func (k *vhostIndex) note(s placeSample) (n uint16, ok bool) {
 	if _, met := k.byPlace[s.placeName]; !met && s.total == 0 {
 		return 0, false
 	}
@@ -398,15 +398,15 @@ func (k *known) note(s placeSample) (n uint16, ok bool) {
 
 // read reads what is new at all places, and compares what is known with what is there. done says that all that is new
 // was read, settled that nothing is left to do at all.
-func (c *crawler) read(k *known) (done, settled bool, err error) {
+func (c *crawler) read(k *vhostIndex) (done, settled bool, err error) {
 	ends := time.Now().Add(sliceMost)
 	settled = true
 	for _, step := range []struct {
-		due func(*placeKnown) bool
-		do  func(*known, uint16, time.Time) (bool, error)
+		due func(*placeRecord) bool
+		do  func(*vhostIndex, uint16, time.Time) (bool, error)
 	}{
-		{func(p *placeKnown) bool { return p.behind > 0 }, c.readPlace},
-		{func(p *placeKnown) bool { return p.sweep || p.sweptTo > 0 }, c.sweepPlace},
+		{func(p *placeRecord) bool { return p.behind > 0 }, c.readPlace},
+		{func(p *placeRecord) bool { return p.sweep || p.sweptTo > 0 }, c.sweepPlace},
 	} {
 		for i := 0; ; i++ {
 			k.Lock()

@@ -40,7 +40,7 @@ type grouping struct {
 	partial bool
 }
 
-func (x *Index) groupsIndex(ctx context.Context, k *known, q *GroupQuery) (g Groups, err error) {
+func (x *Index) groupsIndex(ctx context.Context, k *vhostIndex, q *GroupQuery) (g Groups, err error) {
 	m, state := x.begin(ctx, k, q.Filter, Newest)
 	w := &grouping{query: q, plan: m.plan, tally: newTally(q.By), may: make([]bool, len(m.plan.places))}
 	for i, p := range m.plan.places {
@@ -170,7 +170,7 @@ func (w *grouping) keys(r *reading) (func(i int, at vhost.Where) (value string, 
 }
 
 // ask looks at the messages of which the index is not sure.
-func (w *grouping) ask(ctx context.Context, x *Index, k *known, budget *fairshare.Budget) error {
+func (w *grouping) ask(ctx context.Context, x *Index, k *vhostIndex, budget *fairshare.Budget) error {
 	needs := filter.Deaths | w.query.By.Needs()
 	if w.query.Filter != nil {
 		needs |= w.query.Filter.Needs()
@@ -181,10 +181,10 @@ func (w *grouping) ask(ctx context.Context, x *Index, k *known, budget *fairshar
 			w.partial = true
 			break
 		}
-		turn := fairshare.From(ctx).Slice(portion)
+		slice := fairshare.From(ctx).Slice(portion)
 		err := x.look(ctx, w.query.VHost, func(v vhost.Reader) {
 			began := time.Now()
-			for len(w.doubt) > 0 && time.Since(began) < turn {
+			for len(w.doubt) > 0 && time.Since(began) < slice {
 				f := &w.doubt[0]
 				w.doubt = w.doubt[1:]
 				w.looked++

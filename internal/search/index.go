@@ -130,7 +130,7 @@ type Index struct {
 
 	mu struct {
 		sync.Mutex
-		vhosts map[string]*known
+		vhosts map[string]*vhostIndex
 		broken error // the store cannot be used: it is made anew
 	}
 	sealAt   int           // messages that are sealed as one segment
@@ -165,7 +165,7 @@ func prepare(o Options) *Index {
 		o.Log = slog.Default()
 	}
 	x := &Index{options: o, sealAt: tailMessages, wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
-	x.mu.vhosts = map[string]*known{}
+	x.mu.vhosts = map[string]*vhostIndex{}
 	if o.Dir != "" {
 		x.open()
 	}
@@ -196,7 +196,7 @@ func (x *Index) open() {
 }
 
 func (x *Index) load(s *store) error {
-	byNumber := map[uint32]*known{}
+	byNumber := map[uint32]*vhostIndex{}
 	err := s.load(func(number uint32, r *record) {
 		k := newKnown(r.Name, number, nil)
 		k.record = *r
@@ -237,7 +237,7 @@ func (x *Index) Close() error {
 }
 
 // knownOf is what is known of a virtual host, nil if not all of it was read yet.
-func (x *Index) knownOf(name string) *known {
+func (x *Index) knownOf(name string) *vhostIndex {
 	x.mu.Lock()
 	k := x.mu.vhosts[name]
 	if x.mu.broken != nil {
@@ -309,10 +309,10 @@ func (x *Index) look(ctx context.Context, name string, fn func(vhost.Reader)) er
 // Show visits messages by their names, in order; those that are gone are left out. needs is what m has.
 func (x *Index) Show(ctx context.Context, name string, refs []Ref, needs filter.Need, visit Visit) error {
 	for len(refs) > 0 {
-		turn := fairshare.From(ctx).Slice(portion)
+		slice := fairshare.From(ctx).Slice(portion)
 		err := x.look(ctx, name, func(v vhost.Reader) {
 			began := time.Now()
-			for len(refs) > 0 && time.Since(began) < turn {
+			for len(refs) > 0 && time.Since(began) < slice {
 				if seen, ok := v.Find(refs[0].Where, refs[0].ID); ok {
 					m := seen.ForFilter(needs)
 					visit(&seen, &m)

@@ -35,9 +35,9 @@ func (x *Index) List(ctx context.Context, name string, at vhost.Where, f *filter
 	return l, err
 }
 
-func (x *Index) list(ctx context.Context, k *known, at vhost.Where, f *filter.Filter, most int) (*Listing, error) {
+func (x *Index) list(ctx context.Context, k *vhostIndex, at vhost.Where, f *filter.Filter, most int) (*Listing, error) {
 	m, state := x.begin(ctx, k, f, Newest)
-	place := slices.IndexFunc(m.plan.places, func(p placeKnown) bool { return p.Where == at && !p.Gone })
+	place := slices.IndexFunc(m.plan.places, func(p placeRecord) bool { return p.Where == at && !p.Gone })
 	l := &Listing{Sure: true, State: *state, Partial: state.Forgotten}
 	for i, r := range m.left {
 		m.left[i] = nil // what it has read is too much to be kept

@@ -166,7 +166,7 @@ func pathNames(path string) []fragment {
 	return wholeWords(wordsIn(plain.String()))
 }
 
-func (c *ofWords) judge(r *reading, _ []placeKnown) (verdict, error) {
+func (c *ofWords) judge(r *reading, _ []placeRecord) (verdict, error) {
 	n := r.meta.Messages
 	v := verdict{newSet(n), newSet(n)}
 	names, err := r.havingAll(c.texts[0], c.every)

@@ -10,7 +10,7 @@ import (
 // A plan is how segments answer a filter: a message has to pass all conditions.
 type plan struct {
 	conditions []planned
-	places     []placeKnown // by number
+	places     []placeRecord // by number
 }
 
 type planned struct {
@@ -20,17 +20,17 @@ type planned struct {
 
 // A condition answers one term as far as a segment can.
 type condition interface {
-	judge(r *reading, places []placeKnown) (verdict, error)
+	judge(r *reading, places []placeRecord) (verdict, error)
 }
 
 // newPlan plans a filter; nil asks for all messages. now is the instant at which the filter was made, about.
-func newPlan(f *filter.Filter, places []placeKnown, now int64) *plan {
+func newPlan(f *filter.Filter, places []placeRecord, now int64) *plan {
 	p := &plan{places: places}
 	if f == nil {
 		return p
 	}
 	for _, t := range f.Terms() {
-		if c := plan1(&t, now); c != nil {
+		if c := planTerm(&t, now); c != nil {
 			p.conditions = append(p.conditions, planned{c, t.Not})
 		} else {
 			p.conditions = append(p.conditions, planned{unknown{}, t.Not})
@@ -63,12 +63,12 @@ func (p *plan) judge(r *reading) (verdict, error) {
 // unknown is a condition that no segment can answer.
 type unknown struct{}
 
-func (unknown) judge(r *reading, _ []placeKnown) (verdict, error) {
+func (unknown) judge(r *reading, _ []placeRecord) (verdict, error) {
 	return verdict{newSet(r.meta.Messages), r.all.clone()}, nil
 }
 
-// plan1 plans one term, as if it were not turned around. nil: nothing is known of what it asks.
-func plan1(t *filter.Term, now int64) condition {
+// planTerm plans one term, as if it were not turned around. nil: nothing is known of what it asks.
+func planTerm(t *filter.Term, now int64) condition {
 	only, err := filter.Parse(strings.TrimPrefix(t.Text, "-"), now)
 	if err != nil || t.Not != strings.HasPrefix(t.Text, "-") {
 		return nil
@@ -150,7 +150,7 @@ type ofText struct {
 	changes uint8 // messages with that flag may have another value by now
 }
 
-func (c *ofText) judge(r *reading, _ []placeKnown) (verdict, error) {
+func (c *ofText) judge(r *reading, _ []placeRecord) (verdict, error) {
 	x, err := r.textsOf(c.column)
 	if err != nil {
 		return verdict{}, err
@@ -204,7 +204,7 @@ type ofException struct {
 	alternatives []filter.Alternative
 }
 
-func (c *ofException) judge(r *reading, _ []placeKnown) (verdict, error) {
+func (c *ofException) judge(r *reading, _ []placeRecord) (verdict, error) {
 	x, err := r.textsOf(c.column)
 	if err != nil {
 		return verdict{}, err
@@ -234,7 +234,7 @@ type ofPlace struct {
 	state  bool // it asks for the state, of which only being lost is known
 }
 
-func (c *ofPlace) judge(r *reading, places []placeKnown) (verdict, error) {
+func (c *ofPlace) judge(r *reading, places []placeRecord) (verdict, error) {
 	n := r.meta.Messages
 	v := verdict{newSet(n), newSet(n)}
 	at, err := r.column(numbersPlace)
@@ -289,7 +289,7 @@ func rangeOf(t *filter.Term, column number) condition {
 	return &ofRange{column, t.Alternatives}
 }
 
-func (c *ofRange) judge(r *reading, _ []placeKnown) (verdict, error) {
+func (c *ofRange) judge(r *reading, _ []placeRecord) (verdict, error) {
 	found := newSet(r.meta.Messages)
 	x, err := r.column(c.column)
 	if err != nil {
@@ -317,7 +317,7 @@ type ofHeader struct {
 	words  *ofWords
 }
 
-func (c *ofHeader) judge(r *reading, places []placeKnown) (verdict, error) {
+func (c *ofHeader) judge(r *reading, places []placeRecord) (verdict, error) {
 	x, err := r.textsOf(headerPrefix + c.name)
 	if err != nil {
 		return verdict{}, err

@@ -41,7 +41,7 @@ func (c *crawler) portion() time.Duration {
 }
 
 // readPlace reads on at a place until its end.
-func (c *crawler) readPlace(k *known, place uint16, ends time.Time) (done bool, err error) {
+func (c *crawler) readPlace(k *vhostIndex, place uint16, ends time.Time) (done bool, err error) {
 	if c.options.Broker.LowOnDisk() {
 		return false, nil
 	}
@@ -125,7 +125,7 @@ func (c *crawler) browse(v vhost.Reader, at *position, place uint16, h *haul) (m
 }
 
 // keep cuts the messages of a haul into words.
-func (c *crawler) keep(k *known, place uint16, h *haul) error {
+func (c *crawler) keep(k *vhostIndex, place uint16, h *haul) error {
 	for more := true; more; more = len(h.documents) > 0 {
 		k.Lock()
 		for len(h.documents) > 0 && !k.tail.full() {
@@ -166,7 +166,7 @@ var errStore = errors.New("search: cannot write the index")
 var errNoSpace = errors.New("search: not enough disk space for the index")
 
 // seal stores the tail as a segment. While there is no space on the disk it fails, and the tail waits.
-func (c *crawler) seal(k *known) error {
+func (c *crawler) seal(k *vhostIndex) error {
 	if c.options.Broker.LowOnDisk() {
 		return errNoSpace
 	}

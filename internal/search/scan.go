@@ -189,7 +189,7 @@ func (s *scan) run(ctx context.Context, from cursor, visit Visit, enough func() 
 
 // some is one look at a place.
 func (s *scan) some(ctx context.Context, at vhost.Where, after uint64, visit Visit, enough func() bool) (next uint64, err error) {
-	turn := fairshare.From(ctx).Slice(portion)
+	slice := fairshare.From(ctx).Slice(portion)
 	err = s.index.look(ctx, s.vhost, func(v vhost.Reader) {
 		began := time.Now()
 		seen := 0
@@ -199,9 +199,9 @@ func (s *scan) some(ctx context.Context, at vhost.Where, after uint64, visit Vis
 				if seen++; s.meant(x, visit) && enough() {
 					return false
 				}
-				return seen%16 != 0 || time.Since(began) < turn
+				return seen%16 != 0 || time.Since(began) < slice
 			})
-			if next == 0 || enough() || time.Since(began) >= turn {
+			if next == 0 || enough() || time.Since(began) >= slice {
 				return
 			}
 		}

@@ -244,7 +244,7 @@ func (m *merge) refill(s *stream, behind *found) error {
 }
 
 // begin takes what there is to look at.
-func (x *Index) begin(ctx context.Context, k *known, f *filter.Filter, order Order) (*merge, *State) {
+func (x *Index) begin(ctx context.Context, k *vhostIndex, f *filter.Filter, order Order) (*merge, *State) {
 	k.Lock()
 	defer k.Unlock()
 	m := &merge{index: x, plan: newPlan(f, slices.Clone(k.record.Places), x.options.Broker.Now().UnixMilli()), order: order,
@@ -252,7 +252,7 @@ func (x *Index) begin(ctx context.Context, k *known, f *filter.Filter, order Ord
 	return m, k.state()
 }
 
-func (x *Index) searchIndex(ctx context.Context, k *known, q *Query, visit Visit) (a Answer, err error) {
+func (x *Index) searchIndex(ctx context.Context, k *vhostIndex, q *Query, visit Visit) (a Answer, err error) {
 	m, state := x.begin(ctx, k, q.Filter, q.Order)
 	a.Index, a.Partial = state, state.Forgotten
 	if q.After != "" {
@@ -309,9 +309,9 @@ func (x *Index) searchIndex(ctx context.Context, k *known, q *Query, visit Visit
 type verified struct{ looked, scanned, shown int }
 
 // verify looks at messages in the machine, and visits those that are as they are meant to be, up to most.
-func (x *Index) verify(ctx context.Context, k *known, q *Query, needs filter.Need, some []found, most int, visit Visit) (n verified, err error) {
+func (x *Index) verify(ctx context.Context, k *vhostIndex, q *Query, needs filter.Need, some []found, most int, visit Visit) (n verified, err error) {
 	var gone []found
-	turn := fairshare.From(ctx).Slice(portion)
+	slice := fairshare.From(ctx).Slice(portion)
 	err = x.look(ctx, q.VHost, func(v vhost.Reader) {
 		began := time.Now()
 		for i := range some {
@@ -329,7 +329,7 @@ func (x *Index) verify(ctx context.Context, k *known, q *Query, needs filter.Nee
 					n.shown++
 				}
 			}
-			if n.shown >= most || time.Since(began) > turn {
+			if n.shown >= most || time.Since(began) > slice {
 				return
 			}
 		}

@@ -20,7 +20,7 @@ func (x *Index) Stats() (s Stats) {
 	}
 	s.Enabled, s.Bytes, s.Indexed, s.Worked = true, x.stored.Load(), x.indexed.Load(), time.Duration(x.worked.Load())
 	x.mu.Lock()
-	all := make([]*known, 0, len(x.mu.vhosts))
+	all := make([]*vhostIndex, 0, len(x.mu.vhosts))
 	for _, k := range x.mu.vhosts {
 		all = append(all, k)
 	}

@@ -31,7 +31,7 @@ type knownMessage struct {
 }
 
 // sweepPlace goes on with a sweep, or begins one. done says that it has come to its end.
-func (c *crawler) sweepPlace(k *known, place uint16, ends time.Time) (done bool, err error) {
+func (c *crawler) sweepPlace(k *vhostIndex, place uint16, ends time.Time) (done bool, err error) {
 	k.Lock()
 	p := &k.record.Places[place]
 	if p.sweptTo == 0 {
@@ -77,7 +77,7 @@ func (c *crawler) sweepPlace(k *known, place uint16, ends time.Time) (done bool,
 }
 
 // window is what the sweep of a place compares next: up to the end of one segment.
-func (k *known) window(place uint16, from *store) (*window, error) {
+func (k *vhostIndex) window(place uint16, from *store) (*window, error) {
 	p := &k.record.Places[place]
 	w := &window{from: p.sweptTo, to: math.MaxUint64, again: k.again[place], marks: p.marks, held: p.held > 0}
 	var in []*segment
@@ -129,7 +129,7 @@ func (w *window) idle() bool {
 }
 
 // sweepWindow looks at the messages of a window, in portions.
-func (c *crawler) sweepWindow(k *known, place uint16, where vhost.Where, w *window) error {
+func (c *crawler) sweepWindow(k *vhostIndex, place uint16, where vhost.Where, w *window) error {
 	if w.idle() {
 		return nil
 	}
@@ -200,7 +200,7 @@ func (w *window) compare(x *vhost.Seen, at *int, gone *[]knownMessage) (take boo
 func (c *crawler) bound() error {
 	var errs []error
 	var total int64
-	var largest *known
+	var largest *vhostIndex
 	words := 0
 	for _, k := range c.all() {
 		drop, gone := k.tidy()
@@ -236,7 +236,7 @@ func (c *crawler) bound() error {
 
 // tidy gives up what is not worth keeping, and tells which segments can be deleted at once and of which it is to be
 // stored what has gone.
-func (k *known) tidy() (drop []uint64, gone map[uint64][]byte) {
+func (k *vhostIndex) tidy() (drop []uint64, gone map[uint64][]byte) {
 	k.Lock()
 	defer k.Unlock()
 	small := 0
@@ -270,7 +270,7 @@ func (k *known) tidy() (drop []uint64, gone map[uint64][]byte) {
 // forgetOldest drops the segment whose newest message is the oldest of all, and returns its size; 0 if there
 // is none.
 func (c *crawler) forgetOldest() (int64, error) {
-	var of *known
+	var of *vhostIndex
 	var oldest *segment
 	for _, k := range c.all() {
 		k.Lock()

@@ -9,8 +9,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// A known is what is known of a virtual host. The crawler changes it, with the lock held; searches only read it.
-type known struct {
+// A vhostIndex is the index of one virtual host. The crawler changes it, with the lock held; searches only read it.
+type vhostIndex struct {
 	name   string
 	number uint32 // of its log, which no other virtual host ever gets
 
@@ -50,12 +50,12 @@ type idRange struct{ first, last uint64 }
 // A record is what is stored of a virtual host.
 type record struct {
 	Name      string
-	Places    []placeKnown
+	Places    []placeRecord
 	Forgotten bool // there was no space for the oldest messages
 }
 
-// placeKnown is a place by its number in a virtual host.
-type placeKnown struct {
+// placeRecord is a place by its number in a virtual host.
+type placeRecord struct {
 	vhost.Where
 	ID   uint32           `json:",omitempty"` // of the queue, 0: of the lost letters
 	Read map[uint8]uint64 `json:",omitempty"` // the greatest IDs that were read and outlive a start, by priority
@@ -77,19 +77,19 @@ type placeKnown struct {
 	sweptFor time.Duration
 }
 
-func (p *placeKnown) name() placeName { return placeName{p.Where, p.ID, p.Marked} }
+func (p *placeRecord) name() placeName { return placeName{p.Where, p.ID, p.Marked} }
 
-func newKnown(name string, number uint32, tail *tail) *known {
-	return &known{name: name, number: number, record: record{Name: name}, byPlace: map[placeName]uint16{}, tail: tail,
+func newKnown(name string, number uint32, tail *tail) *vhostIndex {
+	return &vhostIndex{name: name, number: number, record: record{Name: name}, byPlace: map[placeName]uint16{}, tail: tail,
 		gone: map[int]bool{}, again: map[uint16][]idRange{}}
 }
 
 // place finds the number of a place, or gives it one; ok is false if there are too many.
-func (k *known) place(at placeName) (n uint16, ok bool) {
+func (k *vhostIndex) place(at placeName) (n uint16, ok bool) {
 	if n, ok := k.byPlace[at]; ok {
 		return n, true
 	}
-	p := placeKnown{Where: at.Where, ID: at.id, Marked: at.marked, marks: map[uint8]uint64{}}
+	p := placeRecord{Where: at.Where, ID: at.id, Marked: at.marked, marks: map[uint8]uint64{}}
 	switch free := len(k.free); {
 	case free > 0:
 		n = k.free[free-1]
@@ -106,7 +106,7 @@ func (k *known) place(at placeName) (n uint16, ok bool) {
 }
 
 // loaded is told that record is what was stored.
-func (k *known) loaded() {
+func (k *vhostIndex) loaded() {
 	for i := range k.record.Places {
 		p := &k.record.Places[i]
 		p.sweep = !p.Gone
@@ -121,7 +121,7 @@ func (k *known) loaded() {
 }
 
 // messages counts those that are here.
-func (k *known) messages() int64 {
+func (k *vhostIndex) messages() int64 {
 	n := int64(k.tail.n - len(k.gone))
 	for _, s := range k.segments {
 		n += int64(s.left)
@@ -131,7 +131,7 @@ func (k *known) messages() int64 {
 
 // tailCopy is the tail as a segment, nil if it is empty. It is made anew when there are messages that it has
 // not.
-func (k *known) tailCopy() *segment {
+func (k *vhostIndex) tailCopy() *segment {
 	if k.tail.n == 0 {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (k *known) tailCopy() *segment {
 }
 
 // readings begins to look at all segments, those with the newest messages first, or with the oldest.
-func (k *known) readings(from *store, order Order) (all []*reading) {
+func (k *vhostIndex) readings(from *store, order Order) (all []*reading) {
 	add := func(s *segment) {
 		if s != nil && s.left > 0 {
 			all = append(all, s.read(from))
@@ -177,7 +177,7 @@ func compare(a, b int64) int {
 }
 
 // remove notes that a message of a segment, or of the tail that will be the segment of that number, is gone.
-func (k *known) remove(number uint64, i int) {
+func (k *vhostIndex) remove(number uint64, i int) {
 	if number == k.tail.number {
 		k.gone[i] = true
 		return
@@ -190,12 +190,12 @@ func (k *known) remove(number uint64, i int) {
 }
 
 // state says how complete this is.
-func (k *known) state() *State {
+func (k *vhostIndex) state() *State {
 	return &State{CompleteUntil: k.complete, Behind: k.behind, Forgotten: k.record.Forgotten}
 }
 
 // dropTransient forgets the messages that a restart has ended, when their IDs may be used again.
-func (k *known) dropTransient(from *store) error {
+func (k *vhostIndex) dropTransient(from *store) error {
 	for _, s := range k.segments {
 		if s.meta.Flags&flagTransient == 0 {
 			continue
@@ -211,7 +211,7 @@ func (k *known) dropTransient(from *store) error {
 
 // reopened is told that the machine is another one: what was not sealed is read anew, and so is what it had beside the
 // log.
-func (k *known) reopened(from *store, t *tail) error {
+func (k *vhostIndex) reopened(from *store, t *tail) error {
 	if err := k.dropTransient(from); err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (r *record) clone() record {
 }
 
 // lose forgets the messages of a queue that is no more, or that is another place by its mark.
-func (k *known) lose(n uint16, from *store) error {
+func (k *vhostIndex) lose(n uint16, from *store) error {
 	p := &k.record.Places[n]
 	delete(k.byPlace, p.name())
 	p.Gone, p.sweep, p.behind, p.sweptTo = true, false, 0, 0
@@ -266,7 +266,7 @@ func (k *known) lose(n uint16, from *store) error {
 }
 
 // releaseAll has the messages that are left of a segment read anew.
-func (k *known) giveUp(s *segment) {
+func (k *vhostIndex) giveUp(s *segment) {
 	k.segments = slices.DeleteFunc(k.segments, func(x *segment) bool { return x == s })
 	k.dropping = append(k.dropping, s.number)
 	k.settled = false
@@ -279,7 +279,7 @@ func (k *known) giveUp(s *segment) {
 }
 
 // freePlaces finds the numbers of places that can be given to others: no message, stored or not, is of them.
-func (k *known) freePlaces() {
+func (k *vhostIndex) freePlaces() {
 	if len(k.dropping) > 0 {
 		return // these have messages, too
 	}

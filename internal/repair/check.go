@@ -199,7 +199,7 @@ func (d *diagnosis) consequences(p *patient, x *journal.Damage) (all []string) {
 		all = append(all, fmt.Sprintf("virtual host %q does not start", p.name))
 	}
 	n := 0
-	for _, l := range p.salvage.Lacks() {
+	for _, l := range p.salvage.DataLosses() {
 		if l.Ref.IsZero() || !touches(l.Ref.Log, l.Ref.Index) {
 			continue
 		}

@@ -63,10 +63,10 @@ func (d *diagnosis) plan() {
 	for _, p := range d.vhosts {
 		switch {
 		case !p.hurt:
-		case len(p.salvage.Lacks()) == 0:
+		case len(p.salvage.DataLosses()) == 0:
 			step("write a new checkpoint of virtual host %q, which has lost nothing", p.name)
 		default:
-			step("write a new checkpoint of virtual host %q, without the lost data (%d)", p.name, len(p.salvage.Lacks()))
+			step("write a new checkpoint of virtual host %q, without the lost data (%d)", p.name, len(p.salvage.DataLosses()))
 		}
 	}
 	for _, s := range d.j.Segments() {

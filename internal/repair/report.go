@@ -102,20 +102,20 @@ type VHost struct {
 
 // Lost is something of a virtual host that is lost, or in doubt.
 type Lost struct {
-	Kind        vhost.LackKind `json:"kind"`
-	Batch       uint64         `json:"batch,omitempty"` // of the log; the first, where it is several
-	LastBatch   uint64         `json:"last_batch,omitempty"`
-	Queue       string         `json:"queue,omitempty"` // or exchange
-	LostLetters bool           `json:"shelf,omitempty"` // about the lost letters
-	Priority    uint8          `json:"priority,omitempty"`
-	Number      uint64         `json:"number"`             // of the first message, in its queue and priority, from 0
-	Count       uint64         `json:"count"`              // messages
-	Found       uint64         `json:"found,omitempty"`    // that were found again
-	Position    uint64         `json:"position,omitempty"` // of a message in its queue, from 1
-	BodyBytes   uint32         `json:"body_bytes,omitempty"`
-	Exchange    string         `json:"exchange,omitempty"`
-	RoutingKey  string         `json:"routing_key,omitempty"`
-	DiedIn      string         `json:"died_in,omitempty"`
-	Why         string         `json:"why"`
-	Text        string         `json:"text"`
+	Kind        vhost.DataLossKind `json:"kind"`
+	Batch       uint64             `json:"batch,omitempty"` // of the log; the first, where it is several
+	LastBatch   uint64             `json:"last_batch,omitempty"`
+	Queue       string             `json:"queue,omitempty"` // or exchange
+	LostLetters bool               `json:"shelf,omitempty"` // about the lost letters
+	Priority    uint8              `json:"priority,omitempty"`
+	Number      uint64             `json:"number"`             // of the first message, in its queue and priority, from 0
+	Count       uint64             `json:"count"`              // messages
+	Found       uint64             `json:"found,omitempty"`    // that were found again
+	Position    uint64             `json:"position,omitempty"` // of a message in its queue, from 1
+	BodyBytes   uint32             `json:"body_bytes,omitempty"`
+	Exchange    string             `json:"exchange,omitempty"`
+	RoutingKey  string             `json:"routing_key,omitempty"`
+	DiedIn      string             `json:"died_in,omitempty"`
+	Why         string             `json:"why"`
+	Text        string             `json:"text"`
 }

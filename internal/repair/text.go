@@ -119,7 +119,7 @@ func (r *Report) printLosses(b *strings.Builder) {
 func neighbours(lost []Lost) int {
 	const most = 8
 	n := 1
-	for n < len(lost) && lost[n].Kind == vhost.LackRecord && lost[0].Kind == vhost.LackRecord && lost[n].Queue == lost[0].Queue &&
+	for n < len(lost) && lost[n].Kind == vhost.LossOfRecord && lost[0].Kind == vhost.LossOfRecord && lost[n].Queue == lost[0].Queue &&
 		lost[n].LostLetters == lost[0].LostLetters && lost[n].Priority == lost[0].Priority && lost[n].Number == lost[n-1].Number+1 {
 		n++
 	}

@@ -47,12 +47,12 @@ func replayVHost(j *journal.Journal, name string, log storage.LogID, doubt strin
 		}
 	}
 	p.salvage.Examine()
-	for _, l := range p.salvage.Lacks() {
-		if l.Kind == vhost.LackPage || l.Kind == vhost.LackGrave {
+	for _, l := range p.salvage.DataLosses() {
+		if l.Kind == vhost.LossOfPage || l.Kind == vhost.LossOfEnded {
 			p.stop(l.Why) // at once, or as soon as it is wanted
 		}
 	}
-	p.hurt = p.hurt || len(p.salvage.Lacks()) > 0
+	p.hurt = p.hurt || len(p.salvage.DataLosses()) > 0
 	return p, nil
 }
 
@@ -163,7 +163,7 @@ func (p *patient) describe(j *journal.Journal) VHost {
 	if p.hurt {
 		h.State = Damaged
 	}
-	for _, l := range p.salvage.Lacks() {
+	for _, l := range p.salvage.DataLosses() {
 		h.Lost = append(h.Lost, lostOf(&l))
 	}
 	return h
@@ -188,7 +188,7 @@ func describe(v *vhost.VHost) VHost {
 	return h
 }
 
-func lostOf(l *vhost.Lack) Lost {
+func lostOf(l *vhost.DataLoss) Lost {
 	out := Lost{
 		Kind: l.Kind, Batch: uint64(l.Index), LastBatch: uint64(l.Last), Queue: l.Queue, LostLetters: l.Lost, Priority: l.Priority, Number: l.Number,
 		Count: l.Count, Found: l.Found, Position: l.Position, BodyBytes: l.BodyBytes, Exchange: l.Exchange, RoutingKey: l.RoutingKey,
@@ -217,7 +217,7 @@ func ofPriority(p uint8) string {
 func inWords(l *Lost) string {
 	queue, number := queueOf(l), fmt.Sprint(l.Number)+ofPriority(l.Priority)
 	switch l.Kind {
-	case vhost.LackFacts:
+	case vhost.LossOfFacts:
 		switch {
 		case l.Batch == 0:
 			return l.Why
@@ -227,21 +227,21 @@ func inWords(l *Lost) string {
 			return fmt.Sprintf("the contents of batches %d to %d: %s", l.Batch, l.LastBatch, l.Why)
 		}
 		return fmt.Sprintf("the contents of batch %d: %s", l.Batch, l.Why)
-	case vhost.LackSense:
+	case vhost.LossOfContext:
 		return fmt.Sprintf("a fact that needs lost facts: %s", l.Why)
-	case vhost.LackQueue:
+	case vhost.LossOfQueue:
 		return fmt.Sprintf("the declaration of a queue, which is now %q: %s", l.Queue, l.Why)
-	case vhost.LackCopies:
+	case vhost.LossOfMessages:
 		return fmt.Sprintf("%d messages of %s from number %s on: %s", l.Count, queue, number, l.Why)
-	case vhost.LackPage:
+	case vhost.LossOfPage:
 		return fmt.Sprintf("%d messages of %s among those from number %s on, %d were found again in the log: %s", l.Count, queue, number, l.Found, l.Why)
-	case vhost.LackRecord:
+	case vhost.LossOfRecord:
 		return fmt.Sprintf("message %s of %s%s: %s", number, queue, knownOf(l), l.Why)
-	case vhost.LackHistory:
+	case vhost.LossOfHistory:
 		return fmt.Sprintf("the death history of message %s of %s; the message is kept, without x-death: %s", number, queue, l.Why)
-	case vhost.LackNote:
+	case vhost.LossOfRecent:
 		return fmt.Sprintf("a message in the recent history of exchange %q: %s", l.Queue, l.Why)
-	case vhost.LackGrave:
+	case vhost.LossOfEnded:
 		return fmt.Sprintf("a page of ended messages, but no message: %s", l.Why)
 	}
 	return l.Why

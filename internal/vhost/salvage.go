@@ -29,7 +29,7 @@ type Salvage struct {
 	since   map[laneOf]bool           // lanes in which a copy was made since facts were missed
 	missing map[fact.QueueID][]seqRun // numbers of copies that nobody knows, and that did not end later
 	wanted  []*lostChunk
-	lacks   []Lack
+	losses  []DataLoss
 	drop    map[copyAt]bool // copies of which the record is lost
 	plain   map[copyAt]bool // dead letters of which the history is lost
 }
@@ -87,19 +87,19 @@ func (s *Salvage) mustRead(r storage.Ref) []byte {
 	return p
 }
 
-// Lacks lists what is lost, as far as it is known by now.
-func (s *Salvage) Lacks() []Lack { return s.lacks }
+// DataLosses lists what is lost, as far as it is known by now.
+func (s *Salvage) DataLosses() []DataLoss { return s.losses }
 
 // VHost is the restored machine, to be read; nothing of it may be changed.
 func (s *Salvage) VHost() *VHost { return s.v }
 
-func (s *Salvage) lack(l Lack) { s.lacks = append(s.lacks, l) }
+func (s *Salvage) noteLoss(l DataLoss) { s.losses = append(s.losses, l) }
 
 // lose notes that facts are missing from here on.
-func (s *Salvage) lose(l Lack) {
+func (s *Salvage) lose(l DataLoss) {
 	s.hurt = true
 	clear(s.since)
-	s.lack(l)
+	s.noteLoss(l)
 }
 
 // Checkpoint applies a checkpoint, which covers batches up to at. One that is not sound is taken as far as it can be
@@ -107,7 +107,7 @@ func (s *Salvage) lose(l Lack) {
 func (s *Salvage) Checkpoint(at storage.Index, state []byte, sound bool) error {
 	s.at, s.unsound = at, !sound
 	if !sound {
-		s.lose(Lack{Kind: LackFacts, Why: "the checkpoint is damaged: its readable part was used, and may be wrong"})
+		s.lose(DataLoss{Kind: LossOfFacts, Why: "the checkpoint is damaged: its readable part was used, and may be wrong"})
 	}
 	err := s.eachFact(0, state, nil, s.take)
 	s.unsound = false
@@ -116,7 +116,7 @@ func (s *Salvage) Checkpoint(at storage.Index, state []byte, sound bool) error {
 
 // Missing notes batches of which nothing can be read.
 func (s *Salvage) Missing(first, last storage.Index, why string) {
-	s.lose(Lack{Kind: LackFacts, Index: first, Last: last, Why: why})
+	s.lose(DataLoss{Kind: LossOfFacts, Index: first, Last: last, Why: why})
 }
 
 // Batch applies a batch; lost says which bytes of it stand as zeros: from, and before what. An error says that a later
@@ -144,7 +144,7 @@ func (s *Salvage) eachFact(index storage.Index, data []byte, lost [][2]int, fn f
 	}
 	now := r.Uint()
 	if damaged(0, at()) || r.Err != nil {
-		s.lose(Lack{Kind: LackFacts, Index: index, Last: index, Why: "none of its facts can be read"})
+		s.lose(DataLoss{Kind: LossOfFacts, Index: index, Last: index, Why: "none of its facts can be read"})
 		return nil
 	}
 	if !s.unsound {
@@ -161,7 +161,7 @@ func (s *Salvage) eachFact(index storage.Index, data []byte, lost [][2]int, fn f
 			head = min(head, from+recordHeadBytes)
 		}
 		if err != nil || damaged(from, head) {
-			s.lose(Lack{Kind: LackFacts, Index: index, Last: index, Why: fmt.Sprintf("the facts from byte %d of %d on cannot be read", from, len(data))})
+			s.lose(DataLoss{Kind: LossOfFacts, Index: index, Last: index, Why: fmt.Sprintf("the facts from byte %d of %d on cannot be read", from, len(data))})
 			return nil
 		}
 		fn(&f)
@@ -176,11 +176,11 @@ const recordHeadBytes = 5
 func (s *Salvage) take(f *fact.Fact) {
 	s.before(f)
 	if why := s.senseless(f); why != "" {
-		s.lack(Lack{Kind: LackSense, Queue: s.names[f.Queue], Number: f.Seq.Number(), Priority: f.Seq.Lane(), Why: why})
+		s.noteLoss(DataLoss{Kind: LossOfContext, Queue: s.names[f.Queue], Number: f.Seq.Number(), Priority: f.Seq.Lane(), Why: why})
 		return
 	}
 	if err := s.apply(f); err != nil {
-		s.lack(Lack{Kind: LackSense, Queue: s.names[f.Queue], Number: f.Seq.Number(), Priority: f.Seq.Lane(), Why: err.Error()})
+		s.noteLoss(DataLoss{Kind: LossOfContext, Queue: s.names[f.Queue], Number: f.Seq.Number(), Priority: f.Seq.Lane(), Why: err.Error()})
 	}
 }
 
@@ -239,7 +239,7 @@ func (s *Salvage) unreadable(f *fact.Fact) string {
 	case err == nil:
 		return ""
 	case f.Kind == fact.PendingFree:
-		s.lack(Lack{Kind: LackGrave, Ref: c.Page, Why: err.Error()})
+		s.noteLoss(DataLoss{Kind: LossOfEnded, Ref: c.Page, Why: err.Error()})
 	default:
 		s.wanted = append(s.wanted, &lostChunk{queue: f.Queue, first: f.Seq, saved: c, why: err.Error(), found: map[queue.Seq]*foundCopy{}, ended: map[queue.Seq]bool{}})
 	}

@@ -76,14 +76,14 @@ func (s *Salvage) Examine() {
 	s.v.pendingFree = nil
 	for s.v.freeDeleted(math.MaxInt) {
 	}
-	if len(s.lacks) > 0 {
+	if len(s.losses) > 0 {
 		return // all is counted anew
 	}
 	for _, r := range s.v.use.Ranges() {
 		refs, bytes = refs-r.Refs, bytes-r.Bytes
 	}
 	if refs != 0 || bytes != 0 {
-		s.lack(Lack{Kind: LackAccount, Why: fmt.Sprintf("%d references and %d bytes are not accounted for", refs, bytes)})
+		s.noteLoss(DataLoss{Kind: LossOfAccount, Why: fmt.Sprintf("%d references and %d bytes are not accounted for", refs, bytes)})
 	}
 }
 
@@ -104,7 +104,7 @@ func (s *Salvage) examine(all []examined) {
 	record := func(x *examined) storage.Ref { return x.entry.Ref(s.v.log) }
 	slices.SortFunc(deadLetters, inLog(func(x *examined) storage.Ref { return x.history }))
 	slices.SortFunc(order, inLog(record))
-	lost := map[int]Lack{}
+	lost := map[int]DataLoss{}
 	for _, i := range deadLetters {
 		if _, err := s.historyOf(&all[i]); err != nil {
 			lost[i] = s.withoutHistory(&all[i], err)
@@ -125,7 +125,7 @@ func (s *Salvage) examine(all []examined) {
 	}
 	slices.Sort(told)
 	for _, i := range told {
-		s.lack(lost[i])
+		s.noteLoss(lost[i])
 	}
 }
 
@@ -142,9 +142,9 @@ func (s *Salvage) historyOf(x *examined) (fact.History, error) {
 	return fact.ParseHistory(p)
 }
 
-// lackOf says which copy is concerned, and what is known of it.
-func (s *Salvage) lackOf(x *examined, kind LackKind, err error) Lack {
-	l := Lack{
+// lossOf says which copy is concerned, and what is known of it.
+func (s *Salvage) lossOf(x *examined, kind DataLossKind, err error) DataLoss {
+	l := DataLoss{
 		Kind: kind, Queue: x.queue.object.Name, Lost: x.queue == s.v.lost, Priority: x.seq.Lane(), Number: x.seq.Number(), Count: 1,
 		Position: x.position, Ref: x.entry.Ref(s.v.log), BodyBytes: x.entry.BodyBytes, Why: err.Error(),
 	}
@@ -157,18 +157,18 @@ func (s *Salvage) lackOf(x *examined, kind LackKind, err error) Lack {
 	return l
 }
 
-func (s *Salvage) withoutRecord(x *examined, err error) Lack {
+func (s *Salvage) withoutRecord(x *examined, err error) DataLoss {
 	s.drop[copyAt{x.queue.id, x.seq}] = true
-	return s.lackOf(x, LackRecord, err)
+	return s.lossOf(x, LossOfRecord, err)
 }
 
 // withoutHistory: a dead letter in a queue is a message all the same, one in the lost store is nothing.
-func (s *Salvage) withoutHistory(x *examined, err error) Lack {
+func (s *Salvage) withoutHistory(x *examined, err error) DataLoss {
 	if x.queue == s.v.lost {
 		return s.withoutRecord(x, fmt.Errorf("why it is there: %w", err))
 	}
 	s.plain[copyAt{x.queue.id, x.seq}] = true
-	l := s.lackOf(x, LackHistory, err)
+	l := s.lossOf(x, LossOfHistory, err)
 	l.Ref = x.history
 	return l
 }
@@ -208,7 +208,7 @@ func (s *Salvage) examineRecents(count func(storage.Ref)) {
 				}
 			}
 			if err != nil {
-				s.lack(Lack{Kind: LackNote, Queue: x.Name, Count: 1, Ref: m.record, Why: err.Error()})
+				s.noteLoss(DataLoss{Kind: LossOfRecent, Queue: x.Name, Count: 1, Ref: m.record, Why: err.Error()})
 				continue
 			}
 			kept = append(kept, m)

@@ -32,7 +32,7 @@ func (s *Salvage) Wants() bool { return len(s.wanted) > 0 }
 
 // Search looks in a batch, each that there is in the order of the log, for the messages of pages that cannot be read.
 func (s *Salvage) Search(index storage.Index, data []byte, lost [][2]int) error {
-	lacks, hurt := s.lacks, s.hurt // what is lost was told when it was applied
+	losses, hurt := s.losses, s.hurt // what is lost was told when it was applied
 	err := s.eachFact(index, data, lost, func(f *fact.Fact) {
 		for _, c := range s.wanted {
 			if c.queue == f.Queue {
@@ -40,7 +40,7 @@ func (s *Salvage) Search(index storage.Index, data []byte, lost [][2]int) error 
 			}
 		}
 	})
-	s.lacks, s.hurt = lacks, hurt
+	s.losses, s.hurt = losses, hurt
 	return err
 }
 
@@ -111,7 +111,7 @@ func (s *Salvage) tellWanted() {
 		q := s.v.queueOf(c.queue)
 		if q == nil { // deleted since
 			clear(c.found)
-			s.lack(Lack{Kind: LackGrave, Ref: c.saved.Page, Why: c.why})
+			s.noteLoss(DataLoss{Kind: LossOfEnded, Ref: c.saved.Page, Why: c.why})
 			continue
 		}
 		for seq := range c.found {
@@ -119,14 +119,14 @@ func (s *Salvage) tellWanted() {
 				delete(c.found, seq) // made since
 			}
 		}
-		l := Lack{
-			Kind: LackPage, Queue: s.names[c.queue], Lost: c.queue == lostID, Priority: c.first.Lane(), Number: c.first.Number(),
+		l := DataLoss{
+			Kind: LossOfPage, Queue: s.names[c.queue], Lost: c.queue == lostID, Priority: c.first.Lane(), Number: c.first.Number(),
 			Ref: c.saved.Page, Found: uint64(len(c.found)), Why: c.why,
 		}
 		if gone := len(c.found) + len(c.ended); c.saved.Live > gone {
 			l.Count = uint64(c.saved.Live - gone)
 		}
-		s.lack(l)
+		s.noteLoss(l)
 	}
 }
 

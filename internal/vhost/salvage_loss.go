@@ -11,36 +11,36 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// LackKind says what is lost.
-type LackKind string
+// DataLossKind says what is lost.
+type DataLossKind string
 
 // The kinds.
 const (
-	// LackFacts: what a batch says, Index, or from a place in it on; those up to Last. Index 0 is the checkpoint.
-	LackFacts LackKind = "facts"
-	// LackSense: a fact that makes no sense without one that is lost, and was left out.
-	LackSense LackKind = "sense"
-	// LackCopies: messages that came to a queue by facts that are lost. Some may have been transient.
-	LackCopies LackKind = "messages"
-	// LackQueue: the declaration of a queue, which has a name of ours now.
-	LackQueue LackKind = "queue"
-	// LackPage: messages of a queue that were in one page; Found of them were found again in the log.
-	LackPage LackKind = "page"
-	// LackRecord: a message, of which no more is known than is said here.
-	LackRecord LackKind = "message"
-	// LackHistory: how a dead letter died; the message stays, as if it had not.
-	LackHistory LackKind = "history"
-	// LackNote: a message that an exchange with a recent history kept for bindings to come.
-	LackNote LackKind = "note"
-	// LackGrave: a page of messages that have ended.
-	LackGrave LackKind = "grave"
-	// LackAccount: the account of what the log is needed for does not agree with the messages.
-	LackAccount LackKind = "account"
+	// LossOfFacts: what a batch says, Index, or from a place in it on; those up to Last. Index 0 is the checkpoint.
+	LossOfFacts DataLossKind = "facts"
+	// LossOfContext: a fact that makes no sense without one that is lost, and was left out.
+	LossOfContext DataLossKind = "sense"
+	// LossOfMessages: messages that came to a queue by facts that are lost. Some may have been transient.
+	LossOfMessages DataLossKind = "messages"
+	// LossOfQueue: the declaration of a queue, which has a name of ours now.
+	LossOfQueue DataLossKind = "queue"
+	// LossOfPage: messages of a queue that were in one page; Found of them were found again in the log.
+	LossOfPage DataLossKind = "page"
+	// LossOfRecord: a message, of which no more is known than is said here.
+	LossOfRecord DataLossKind = "message"
+	// LossOfHistory: how a dead letter died; the message stays, as if it had not.
+	LossOfHistory DataLossKind = "history"
+	// LossOfRecent: a message that an exchange with a recent history kept for bindings to come.
+	LossOfRecent DataLossKind = "note"
+	// LossOfEnded: a page of messages that have ended.
+	LossOfEnded DataLossKind = "grave"
+	// LossOfAccount: the account of what the log is needed for does not agree with the messages.
+	LossOfAccount DataLossKind = "account"
 )
 
-// Lack is something that is lost.
-type Lack struct {
-	Kind        LackKind
+// DataLoss is something of a virtual host that is lost.
+type DataLoss struct {
+	Kind        DataLossKind
 	Index, Last storage.Index // batches
 	Queue       string        // or exchange
 	Lost        bool          // about a lost letter: Queue is empty
@@ -93,7 +93,7 @@ func (s *Salvage) makeUp(id fact.QueueID) {
 	const lanes = 255 // nobody knows which priorities it had
 	o := fact.Object{Name: name, Type: "classic", Durable: true, Arguments: amqp.Table{{Name: "x-max-priority", Value: amqp.Int32(lanes)}}}
 	s.take(&fact.Fact{Kind: fact.QueueDeclared, Durable: true, Queue: id, Object: &o})
-	s.lack(Lack{Kind: LackQueue, Queue: name, Why: "its name, arguments and bindings are lost"})
+	s.noteLoss(DataLoss{Kind: LossOfQueue, Queue: name, Why: "its name, arguments and bindings are lost"})
 }
 
 // passOver notes, for the first fact that tells of it since facts were missed, that numbers of a lane before end were
@@ -151,8 +151,8 @@ func (s *Salvage) tellMissing() {
 		slices.SortFunc(runs, func(a, b seqRun) int { return cmp.Compare(a.first, b.first) })
 		const why = "the lost part of the log added them; a message that moved from another queue is still there"
 		for _, r := range runs {
-			s.lack(Lack{
-				Kind: LackCopies, Queue: s.names[id], Lost: id == lostID, Priority: r.first.Lane(), Number: r.first.Number(), Count: uint64(r.end - r.first), Why: why,
+			s.noteLoss(DataLoss{
+				Kind: LossOfMessages, Queue: s.names[id], Lost: id == lostID, Priority: r.first.Lane(), Number: r.first.Number(), Count: uint64(r.end - r.first), Why: why,
 			})
 		}
 	}

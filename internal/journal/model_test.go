@@ -396,12 +396,6 @@ func (m *model) check(j *Journal) error {
 	return nil
 }
 
-// shed forgets the pages behind last.
-func (l *modelLog) shed(last storage.Index) {
-	l.safe, l.floor = last, min(l.floor, last)
-	l.pieces = slices.DeleteFunc(slices.Clone(l.pieces), func(r storage.Ref) bool { return r.Index > last })
-}
-
 // checkRecords reads every record that is live.
 func (l *modelLog) checkRecords(j *Journal, log storage.LogID) error {
 	if l.dropping {
@@ -415,7 +409,10 @@ func (l *modelLog) checkRecords(j *Journal, log storage.LogID) error {
 	}
 	for _, r := range refs {
 		p := make([]byte, r.Size)
-		if _, err := j.ReadAt(p, r); err != nil {
+		if _, err := j.ReadAt(p, r); errors.Is(err, ErrGone) && log.IsPages() && r.Index > l.named {
+			l.lose(refs, r) // nothing names it
+			continue
+		} else if err != nil {
 			return fmt.Errorf("%+v: %w", r, err)
 		}
 		if !bytes.Equal(p, data(log, r.Index, l.sizes[r.Index-1])[r.Offset:][:r.Size]) {

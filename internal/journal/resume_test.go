@@ -2,6 +2,7 @@ package journal
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/storage"
@@ -135,4 +136,18 @@ func TestAStartKeepsThePagesOfItsCheckpoint(t *testing.T) {
 		t.Errorf("a page that no checkpoint names: %v", err)
 	}
 	must(t, j.Close())
+}
+
+// shed forgets the pages behind last.
+func (l *modelLog) shed(last storage.Index) {
+	l.safe, l.floor = last, min(l.floor, last)
+	l.pieces = slices.DeleteFunc(slices.Clone(l.pieces), func(r storage.Ref) bool { return r.Index > last })
+}
+
+// lose forgets one of the pages that are live.
+func (l *modelLog) lose(live []storage.Ref, gone storage.Ref) {
+	if l.floor < l.safe {
+		l.floor, l.pieces = l.safe, slices.Clone(live)
+	}
+	l.pieces = slices.DeleteFunc(l.pieces, func(r storage.Ref) bool { return r == gone })
 }

@@ -86,7 +86,7 @@ func (r *runner) drop() {
 }
 
 // own waits for the ownership of r.
-func (r *runner) own() { r.turn.take(nil) }
+func (r *runner) own() { r.ownership.take(nil) }
 
 // recoverFault makes an error of a read that failed while a vhost was opened.
 func recoverFault(err *error) {

@@ -36,7 +36,7 @@ func (r *runner) stepBatch(p *request) {
 		p.drop()
 		return
 	}
-	over := r.rota.isOver(r.rota.accountOf(s))
+	over := r.queue.isOver(r.queue.accountOf(s))
 	switch {
 	case p.ends():
 		r.queueEnd(p)
@@ -44,7 +44,7 @@ func (r *runner) stepBatch(p *request) {
 	case !over:
 		r.grant(s)
 	case !s.queued:
-		r.rota.add(s)
+		r.queue.add(s)
 	}
 	switch {
 	case len(s.waiting) == 0 && !s.queued:
@@ -74,7 +74,7 @@ func (r *runner) queueEnd(p *request) {
 		s.endsWithin = endingWork
 	} else {
 		s.dropWaiting()
-		r.rota.addEnd(s)
+		r.queue.addEnd(s)
 	}
 	s.waiting = append(s.waiting, *p)
 	r.noteBehind(s)
@@ -126,8 +126,8 @@ func (r *runner) resume() {
 		s.busy = false
 		switch {
 		case s.closed, s.queued:
-		case r.rota.isOver(s.account):
-			r.rota.add(s)
+		case r.queue.isOver(s.account):
+			r.queue.add(s)
 		default:
 			r.goOn(s)
 		}
@@ -158,8 +158,8 @@ func (r *runner) stepCommands(p *request) bool {
 		if p.next == len(p.batch.Commands) {
 			break
 		}
-		if !ends && r.rota.isSpent(p.session) {
-			r.rota.add(p.session)
+		if !ends && r.queue.isSpent(p.session) {
+			r.queue.add(p.session)
 			return false
 		}
 		c := &p.batch.Commands[p.next]
@@ -201,7 +201,7 @@ func (r *runner) stepCommand(s *Session, c *vhost.Command) {
 	}
 	effects := len(r.out.Effects)
 	r.decide(s, c)
-	r.rota.charge(s, workOf(c)+r.vhost.Work()+effectWork*(len(r.out.Effects)-effects))
+	r.queue.charge(s, workOf(c)+r.vhost.Work()+effectWork*(len(r.out.Effects)-effects))
 	if c.Kind == vhost.Disconnect {
 		r.detach(s)
 	}

@@ -52,7 +52,7 @@ func TestAMarkEndsTheBatch(t *testing.T) {
 		synctest.Wait()
 		r.own()
 		r.decide(c.session, &vhost.Command{Kind: vhost.Ack, Conn: c.session.Conn(), Channel: c.channel, Multiple: true})
-		r.turn.pass()
+		r.ownership.pass()
 	}, func(e *Engine) {
 		_ = e.rewrite(func() bool { return true })
 	}, func(t *testing.T, _ *Engine, c *client) {

@@ -40,13 +40,13 @@ type runner struct {
 	engine *Engine
 	slog   *slog.Logger
 
-	turn    turn
-	wake    chan struct{}
-	stop    chan struct{}
-	stopped chan struct{}
-	safeTo  atomic.Uint64 // what the log writer says
-	safeIs  atomic.Uint64 // what the owner knows of it
-	failure atomic.Pointer[failure]
+	ownership fifoMutex
+	wake      chan struct{}
+	stop      chan struct{}
+	stopped   chan struct{}
+	safeTo    atomic.Uint64 // what the log writer says
+	safeIs    atomic.Uint64 // what the owner knows of it
+	failure   atomic.Pointer[failure]
 
 	mu struct {
 		sync.Mutex
@@ -77,7 +77,7 @@ type runner struct {
 	stalled      []request  // what waits until anything can be written
 	cramped      bool       // the vhost knows that there is no space for dead letters to move
 	busy         []*Session // that wait for a command of theirs which ticks go on with
-	rota         rota
+	queue        sessionQueue
 	blocked      int                             // sessions that were told so
 	alarmed      bool                            // those who have published were
 	heldBackBy   resource.Alarms                 // the last that held
@@ -121,8 +121,8 @@ func (r *runner) release() {
 		now, _, _ := r.time.read()
 		r.timerAt = now + 1
 	}
-	sooner := ok && at < r.timerAt || !r.tended && r.cache.Busy() || r.rota.queued > 0
-	r.turn.pass()
+	sooner := ok && at < r.timerAt || !r.tended && r.cache.Busy() || r.queue.queued > 0
+	r.ownership.pass()
 	if sooner || r.pending() {
 		r.kick()
 	}
@@ -139,7 +139,7 @@ func (r *runner) pending() bool {
 // may wait for space in the log, which nobody but the log writer makes.
 func (r *runner) becameSafe(i storage.Index) {
 	r.safeTo.Store(uint64(i))
-	if r.failure.Load() == nil && r.turn.try() {
+	if r.failure.Load() == nil && r.ownership.try() {
 		r.releaseSafe()
 		r.flushDoors()
 		r.release()
@@ -162,7 +162,7 @@ func (r *runner) fail(err *amqp.Error) {
 
 // here does what there is to do in place, if nobody else is at it.
 func (r *runner) here() {
-	if r.turn.try() {
+	if r.ownership.try() {
 		r.run(1)
 		r.release()
 		return
@@ -177,7 +177,7 @@ func (r *runner) serve() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		if !r.turn.take(r.stop) {
+		if !r.ownership.take(r.stop) {
 			return
 		}
 		r.run(0)
@@ -246,8 +246,8 @@ func (r *runner) run(rounds int) {
 		r.mu.spare = inbox[:0]
 		r.mu.Unlock()
 		r.flushDoors()
-		rests := len(inbox) == 0 && !ticked && r.rota.queued == 0 && storage.Index(r.safeTo.Load()) <= r.safe
-		if rests || r.turn.awaited() {
+		rests := len(inbox) == 0 && !ticked && r.queue.queued == 0 && storage.Index(r.safeTo.Load()) <= r.safe
+		if rests || r.ownership.awaited() {
 			return
 		}
 	}
@@ -264,7 +264,7 @@ func (r *runner) step(inbox []request) (ticked bool) {
 	r.begin()
 	r.updateSpace()
 	r.withdraw()
-	r.rota.begin(inbox)
+	r.queue.beginRound(inbox)
 	for i := range inbox {
 		p := &inbox[i]
 		if p.look == nil {
@@ -276,12 +276,12 @@ func (r *runner) step(inbox []request) (ticked bool) {
 		r.answer(p)
 		r.begin()
 	}
-	r.nextTurns()
-	if at, ok := r.vhost.Due(); ok && r.rota.mayTick() && r.mayWrite() {
+	r.serveQueue()
+	if at, ok := r.vhost.Due(); ok && r.queue.mayTick() && r.mayWrite() {
 		if s := r.stamp(); at <= s.Now {
 			ticked = true
 			r.decide(nil, &vhost.Command{Kind: vhost.Tick})
-			r.rota.ticked(r.vhost.Work())
+			r.queue.ticked(r.vhost.Work())
 			r.resume()
 		}
 	}
@@ -427,7 +427,7 @@ func (r *runner) abandon() {
 	clear(r.sessions)
 	clear(r.outboxes)
 	r.held, r.last = nil, nil
-	r.rota.end()
+	r.queue.end()
 	r.cache.Close()
 	r.mu.Lock()
 	inbox := slices.Concat(r.parked, r.stalled, r.mu.inbox)

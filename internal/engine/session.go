@@ -41,7 +41,7 @@ type Session struct {
 	busy      bool                         // is resumed when its command is done that ticks go on with
 	// for that, for its turn, or until the window has space: the first from its next command on
 	waiting    []request
-	account    *account // of its user: see rota
+	account    *account // of its user: see sessionQueue
 	queued     bool     // waits for its turn
 	cameAt     uint64   // the round in which something of it came last
 	pass       uint64   // of its user's sessions, in which spent was reckoned,
@@ -123,7 +123,7 @@ func (r *runner) detach(s *Session) {
 // shut makes l one that nobody listens to, and takes it off the counts.
 func (r *runner) shut(s *Session) {
 	s.closed = true
-	r.rota.leave(s)
+	r.queue.leave(s)
 	if s.blocked {
 		s.blocked = false
 		r.blocked--
@@ -234,7 +234,7 @@ func (e *Engine) mostBehind(vhost string) *Session {
 	if err != nil {
 		return nil
 	}
-	return r.rota.behind.Load()
+	return r.queue.behind.Load()
 }
 
 // diskAdvice says what to do about a disk without space.

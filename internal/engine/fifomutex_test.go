@@ -12,7 +12,7 @@ import (
 func TestTurnsInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var own turn
+		var own fifoMutex
 		var order []string // the owner's
 		var all sync.WaitGroup
 		if !own.try() || own.awaited() {
@@ -46,7 +46,7 @@ func TestTurnsInOrder(t *testing.T) {
 func TestTurnGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var own turn
+		var own fifoMutex
 		own.try()
 		stop, got := make(chan struct{}), make(chan bool)
 		go func() { got <- own.take(stop) }()
@@ -65,7 +65,7 @@ func TestTurnGivenUp(t *testing.T) {
 // TestTurnAlone says that one at a time has the ownership, and that nobody waits for ever, however they come and go.
 func TestTurnAlone(t *testing.T) {
 	t.Parallel()
-	var own turn
+	var own fifoMutex
 	var all sync.WaitGroup
 	stop := make(chan struct{})
 	n, had := 0, 0 // the owner's

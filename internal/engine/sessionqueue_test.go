@@ -301,7 +301,7 @@ func TestEndsWaitForWhatOthersSend(t *testing.T) {
 		}
 		synctest.Wait()
 		r, err := e.runnerOf("/")
-		if err != nil || !r.turn.take(r.stop) {
+		if err != nil || !r.ownership.take(r.stop) {
 			t.Fatal(err)
 		}
 		var ends []chan error
@@ -310,13 +310,13 @@ func TestEndsWaitForWhatOthersSend(t *testing.T) {
 		}
 		one.post(publish("work", "one"))
 		most := 0 // work of a round
-		for rounds := 0; rounds == 0 || r.rota.queued > 0; rounds++ {
+		for rounds := 0; rounds == 0 || r.queue.queued > 0; rounds++ {
 			r.mu.Lock()
 			inbox := r.mu.inbox
 			r.mu.inbox = nil
 			r.mu.Unlock()
 			r.step(inbox)
-			most = max(most, r.rota.made)
+			most = max(most, r.queue.made)
 			if rounds == 0 {
 				if n := r.vhost.Reader().Traffic().Received; n != sessions*unsettled+1 {
 					t.Errorf("%d messages are published in the first round", n)

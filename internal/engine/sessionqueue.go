@@ -45,8 +45,8 @@ const (
 	endingWork = 64 << 20
 )
 
-// rota is whose turn it is.
-type rota struct {
+// sessionQueue has the sessions of a vhost that wait for their turn.
+type sessionQueue struct {
 	accounts map[string]*account // of the users who have sessions, by name
 	waiting  []*account          // that have sessions in the queue, in order
 	ending   []*account          // that have sessions in the queue of ends, in order
@@ -59,7 +59,7 @@ type rota struct {
 	behind atomic.Pointer[Session] // one of the queue; nil: nobody waits
 }
 
-// account is what a user has of the rota.
+// account is what a user has of the queue.
 type account struct {
 	user     string
 	sessions int    // that have the account
@@ -78,20 +78,20 @@ type account struct {
 	passAt uint64 // the round as of which the pass is
 }
 
-// begin begins a round in which these requests have come.
-func (o *rota) begin(inbox []request) {
+// beginRound begins a round in which these requests have come.
+func (o *sessionQueue) beginRound(inbox []request) {
 	o.rounds++
 	o.made = 0
 	o.users = len(o.waiting)
 	for i := range inbox {
 		if s := inbox[i].session; s != nil && !s.closed {
-			o.come(s)
+			o.countRequest(s)
 		}
 	}
 }
 
-// come notes that something of a session has come in this round.
-func (o *rota) come(s *Session) {
+// countRequest notes that something of a session has come in this round.
+func (o *sessionQueue) countRequest(s *Session) {
 	a := o.accountOf(s)
 	if a.cameAt != o.rounds {
 		a.active, a.cameAt = 0, o.rounds
@@ -106,7 +106,7 @@ func (o *rota) come(s *Session) {
 }
 
 // accountOf is the account of a session's user.
-func (o *rota) accountOf(s *Session) *account {
+func (o *sessionQueue) accountOf(s *Session) *account {
 	if s.account != nil {
 		return s.account
 	}
@@ -124,7 +124,7 @@ func (o *rota) accountOf(s *Session) *account {
 }
 
 // leave takes the account of a session that has ended.
-func (o *rota) leave(s *Session) {
+func (o *sessionQueue) leave(s *Session) {
 	if a := s.account; a != nil {
 		s.account = nil
 		if a.sessions--; a.sessions == 0 {
@@ -134,14 +134,14 @@ func (o *rota) leave(s *Session) {
 }
 
 // isOver reports whether a user has used up a share of this round.
-func (o *rota) isOver(a *account) bool {
+func (o *sessionQueue) isOver(a *account) bool {
 	share := max(usersWork/max(len(o.accounts), 1), userLeast)
 	a.made, a.round = lessShares(a.made, share, o.rounds-a.round), o.rounds
 	return a.made >= share
 }
 
 // add puts a session into the queue.
-func (o *rota) add(s *Session) {
+func (o *sessionQueue) add(s *Session) {
 	a := s.account
 	if !a.waits() {
 		o.waiting = append(o.waiting, a)
@@ -156,7 +156,7 @@ func (o *rota) add(s *Session) {
 }
 
 // addEnd puts a session that has nothing waiting but its end into the queue of ends.
-func (o *rota) addEnd(s *Session) {
+func (o *sessionQueue) addEnd(s *Session) {
 	a := s.account
 	if len(a.ending) == 0 {
 		o.ending = append(o.ending, a)
@@ -167,9 +167,9 @@ func (o *rota) addEnd(s *Session) {
 }
 
 // next takes the session out of the queue whose turn it is; nil: nobody has a turn in this round.
-func (o *rota) next() *Session {
+func (o *sessionQueue) next() *Session {
 	a := o.first(&o.waiting, func(a *account) bool {
-		o.bring(a)
+		o.catchUp(a)
 		return a.left > 0
 	})
 	if a == nil {
@@ -189,7 +189,7 @@ func (o *rota) next() *Session {
 }
 
 // nextEnd takes the session out of the queue of ends whose turn it is; nil: none has a turn in this round.
-func (o *rota) nextEnd() *Session {
+func (o *sessionQueue) nextEnd() *Session {
 	a := o.first(&o.ending, func(*account) bool { return true })
 	if a == nil {
 		return nil
@@ -207,7 +207,7 @@ func (o *rota) nextEnd() *Session {
 // first takes out of a queue the user whose turn it is: the first one within the share. If there is none, it is the
 // first one over the share, but only if nothing was decided in this round, so that a round has one costly command of a
 // user, not two, or in every restRounds-th round. Nil: nobody has a turn.
-func (o *rota) first(queue *[]*account, may func(*account) bool) *account {
+func (o *sessionQueue) first(queue *[]*account, may func(*account) bool) *account {
 	at := -1
 	for i, a := range *queue {
 		if !may(a) {
@@ -229,9 +229,9 @@ func (o *rota) first(queue *[]*account, may func(*account) bool) *account {
 	return a
 }
 
-// bring brings the pass of a user's sessions up to this round. When all that waited have had their turn the next one
+// catchUp brings the pass of a user's sessions up to this round. When all that waited have had their turn the next one
 // begins, with the next round.
-func (o *rota) bring(a *account) {
+func (o *sessionQueue) catchUp(a *account) {
 	rounds := o.rounds - a.passAt
 	if rounds == 0 {
 		return
@@ -253,7 +253,7 @@ func (o *rota) bring(a *account) {
 }
 
 // end forgets everybody: the vhost has stopped.
-func (o *rota) end() {
+func (o *sessionQueue) end() {
 	o.accounts, o.waiting, o.ending, o.queued = nil, nil, nil, 0
 	o.behind.Store(nil)
 }
@@ -274,7 +274,7 @@ func (a *account) list() *[]*Session {
 
 // charge notes work of a session. Each pass of its user's sessions makes up for one share of it: who has sent one very
 // large command misses turns.
-func (o *rota) charge(s *Session, work int) {
+func (o *sessionQueue) charge(s *Session, work int) {
 	o.makeUp(s)
 	s.spent += work
 	s.account.made += work
@@ -287,9 +287,9 @@ func (o *rota) charge(s *Session, work int) {
 	}
 }
 
-func (o *rota) makeUp(s *Session) {
+func (o *sessionQueue) makeUp(s *Session) {
 	a := s.account
-	o.bring(a)
+	o.catchUp(a)
 	s.spent, s.pass = lessShares(s.spent, a.share, a.pass-s.pass), a.pass
 }
 
@@ -302,16 +302,16 @@ func lessShares(work, share int, times uint64) int {
 }
 
 // isSpent reports whether a session has used up its share.
-func (o *rota) isSpent(s *Session) bool {
+func (o *sessionQueue) isSpent(s *Session) bool {
 	o.makeUp(s)
 	return s.spent >= s.account.share
 }
 
 // mayTick reports whether it is the ticks' turn.
-func (o *rota) mayTick() bool { return o.owed <= 0 || o.queued == 0 }
+func (o *sessionQueue) mayTick() bool { return o.owed <= 0 || o.queued == 0 }
 
 // ticked notes the work of a tick.
-func (o *rota) ticked(work int) { o.owed = work }
+func (o *sessionQueue) ticked(work int) { o.owed = work }
 
 // workOf is what a command counts for by itself.
 func workOf(c *vhost.Command) int {
@@ -321,10 +321,10 @@ func workOf(c *vhost.Command) int {
 	return commandWork
 }
 
-// nextTurns goes on with the first sessions of the queue, and then with the first ends; one end has its turn whatever
-// was decided before.
-func (r *runner) nextTurns() {
-	o := &r.rota
+// serveQueue goes on with the first sessions of the queue, and then with the first ends; one end has its turn
+// whatever was decided before.
+func (r *runner) serveQueue() {
+	o := &r.queue
 	before := o.made
 	for o.made-before < turnsWork {
 		s := o.next()
@@ -359,7 +359,7 @@ func (r *runner) noteBehind(s *Session) {
 		n += int32(len(s.waiting[i].batch.Commands) - s.waiting[i].next)
 	}
 	s.behind.Store(n)
-	if most := r.rota.behind.Load(); most == nil || !most.queued || n > most.behind.Load() {
-		r.rota.behind.Store(s)
+	if most := r.queue.behind.Load(); most == nil || !most.queued || n > most.behind.Load() {
+		r.queue.behind.Store(s)
 	}
 }

@@ -6,24 +6,24 @@ import (
 	"sync/atomic"
 )
 
-// turn is the ownership of a runner: one at a time has it, and those who wait get it in the order in which they came.
-// Who gives it up hands it to the first of them, so that somebody who takes it again and again, for a portion of work
-// each time, takes turns with the others. Nobody spins: a core that looks for the ownership is one that the owner does
-// not have.
-type turn struct {
+// fifoMutex is a lock that those who wait get in the order in which they came. It is the ownership of a runner. Who
+// gives it up hands it to the first of them: a goroutine that takes it again and again, for a portion of work each time,
+// takes turns with the others. None of them spins: a core that looks for the ownership is one that the owner does not
+// have.
+type fifoMutex struct {
 	state atomic.Int64 // 0: free; else 1, and 2 for each that waits
 	mu    sync.Mutex
 	queue []chan struct{} // of those who wait; each is closed when its turn has come
 }
 
 // try takes the ownership if it is free.
-func (t *turn) try() bool { return t.state.CompareAndSwap(0, 1) }
+func (t *fifoMutex) try() bool { return t.state.CompareAndSwap(0, 1) }
 
 // awaited reports whether somebody waits: the owner, who alone asks, then does not begin another round.
-func (t *turn) awaited() bool { return t.state.Load() > 1 }
+func (t *fifoMutex) awaited() bool { return t.state.Load() > 1 }
 
 // take waits for the ownership, but not longer than until stop is closed. It reports whether it has it.
-func (t *turn) take(stop <-chan struct{}) bool {
+func (t *fifoMutex) take(stop <-chan struct{}) bool {
 	come := t.join()
 	if come == nil {
 		return true
@@ -40,7 +40,7 @@ func (t *turn) take(stop <-chan struct{}) bool {
 }
 
 // join takes the ownership if it is free, or else returns what is closed when it is the caller's.
-func (t *turn) join() chan struct{} {
+func (t *fifoMutex) join() chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for {
@@ -58,7 +58,7 @@ func (t *turn) join() chan struct{} {
 }
 
 // leave gives up waiting. It reports false if the ownership has come already.
-func (t *turn) leave(come chan struct{}) bool {
+func (t *fifoMutex) leave(come chan struct{}) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	i := slices.Index(t.queue, come)
@@ -71,7 +71,7 @@ func (t *turn) leave(come chan struct{}) bool {
 }
 
 // pass gives the ownership to the first who waits, or frees it.
-func (t *turn) pass() {
+func (t *fifoMutex) pass() {
 	if t.state.CompareAndSwap(1, 0) {
 		return
 	}

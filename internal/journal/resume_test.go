@@ -138,6 +138,27 @@ func TestAStartKeepsThePagesOfItsCheckpoint(t *testing.T) {
 	must(t, j.Close())
 }
 
+// TestAStartKeepsPagesThatAnOlderVersionWrote says that a start on a full disk gives up all pages if
+// the manifest of an older version does not say which of them a checkpoint names.
+func TestAStartKeepsPagesThatAnOlderVersionWrote(t *testing.T) {
+	t.Parallel()
+	m := vfs.NewMem(1)
+	fs, j := scarce(t, m)
+	pages := storage.LogID(1).Pages()
+	for range 3 {
+		must(t, j.Reserve(3000+Overhead, Committed))
+		must(t, j.Write([]Batch{{pages, j.Next(pages), data(pages, j.Next(pages), 3000)}}))
+		must(t, j.Sync())
+	}
+	last := j.Safe(pages)
+	j.logs[pages].unnamed = 0
+	must(t, j.writeManifest())
+	m.Crash()
+	j = mustOpen(t, fs, small())
+	has(t, j, pages, last-2, last, 3000)
+	must(t, j.Close())
+}
+
 // shed forgets the pages behind last.
 func (l *modelLog) shed(last storage.Index) {
 	l.safe, l.floor = last, min(l.floor, last)

@@ -36,8 +36,8 @@ type tables struct {
 	o    Options
 	lock io.Closer
 
-	patient *patient // of a journal that is only looked at
-	rebuilt bool     // without a manifest
+	lenient *lenientFS // of a journal that is only looked at
+	rebuilt bool       // without a manifest
 
 	segments []*segmentState // in order of their ids
 	open     *segmentState   // of segments, being written; nil before the first group after Open and Recover

@@ -35,9 +35,9 @@ func Look(fs vfs.FS, o Options) (*Journal, Sight, error) {
 	if err := o.fill(); err != nil {
 		return nil, Sight{}, err
 	}
-	patient := newPatient(fs)
-	j := newJournal(patient, o, bufferBytes)
-	j.patient = patient
+	lenient := newLenientFS(fs)
+	j := newJournal(lenient, o, bufferBytes)
+	j.lenient = lenient
 	var seen Sight
 	if err := j.look(&seen); err != nil {
 		return nil, Sight{}, errors.Join(fmt.Errorf("journal: look: %w", err), j.release())

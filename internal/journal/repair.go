@@ -36,13 +36,13 @@ type State struct {
 // into force in one step, and a crash before it leaves what there was, for Open and for another Look. After Mend the
 // journal can only be closed. On a disk that is too full nothing has changed.
 func (j *Journal) Mend(m Mend) error {
-	if !errors.Is(j.failed, ErrLooking) || j.patient.damaged == nil {
+	if !errors.Is(j.failed, ErrLooking) || j.lenient.damaged == nil {
 		return errors.New("journal: only a verified journal can be repaired")
 	}
 	j.failed = nil
 	err := j.mend(&m)
 	if err != nil {
-		for _, name := range j.patient.made { // the next start would remove them, too
+		for _, name := range j.lenient.made { // the next start would remove them, too
 			_ = j.fs.Remove(j.path(name))
 		}
 	}
@@ -57,7 +57,7 @@ func (j *Journal) mend(m *Mend) error {
 		}
 	}
 	gone := map[string]bool{}
-	for name := range j.patient.damaged {
+	for name := range j.lenient.damaged {
 		gone[name] = name != manifestName
 	}
 	for _, log := range m.Drop {
@@ -117,7 +117,7 @@ func (j *Journal) replaceState(st State, gone map[string]bool) error {
 	}
 	c, label := newCheckpoint(st.Log, st.At, j.nextFile, [][]byte{st.Bytes}, 0)
 	j.nextFile++
-	j.patient.made = append(j.patient.made, c.name())
+	j.lenient.made = append(j.lenient.made, c.name())
 	if err := j.writeFile(c.name(), st.Bytes, label); err != nil {
 		return noSpace(err)
 	}
@@ -207,7 +207,7 @@ func (j *Journal) kept(s *segmentState, keep []storage.Ref) (*segmentState, erro
 
 // create makes the file of a new segment.
 func (j *Journal) create(s *segmentState) (vfs.File, error) {
-	j.patient.made = append(j.patient.made, s.Name())
+	j.lenient.made = append(j.lenient.made, s.Name())
 	f, err := j.fs.Create(j.path(s.Name()))
 	return f, noSpace(err)
 }

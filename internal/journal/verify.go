@@ -66,13 +66,13 @@ func (j *Journal) Verify(seen *Sight) ([]Damage, error) {
 	})
 	merged := merge(v.all)
 	for i := range merged {
-		if err := j.patient.failed[j.path(merged[i].File)]; err != nil {
+		if err := j.lenient.failed[j.path(merged[i].File)]; err != nil {
 			merged[i].What += fmt.Sprintf(" (disk error: %v)", err)
 		}
 	}
-	j.patient.damaged = map[string]bool{}
+	j.lenient.damaged = map[string]bool{}
 	for _, d := range merged {
-		j.patient.damaged[d.File] = true
+		j.lenient.damaged[d.File] = true
 	}
 	return merged, nil
 }
@@ -135,7 +135,7 @@ func (v *verifier) segment(s *segmentState) error {
 	}
 	end := max(s.End, s.Table.At+s.TableBytes())
 	switch {
-	case v.j.patient.missing[v.j.path(s.Name())]:
+	case v.j.lenient.missing[v.j.path(s.Name())]:
 		v.note(s, Damage{Part: InFile, Bytes: s.Size, What: "the file is missing", Batches: held})
 		return nil
 	case size < end:

@@ -9,9 +9,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// patient is a file system for repair. Instead of read errors it returns an empty file for a missing segment, and zeros
-// for a sector that cannot be read: the reader finds that checksums are wrong.
-type patient struct {
+// lenientFS is a file system for repair. Instead of read errors it returns an empty file for a missing segment, and
+// zeros for a sector that cannot be read: the reader finds that checksums are wrong.
+type lenientFS struct {
 	vfs.FS
 	missing map[string]bool
 	failed  map[string]error // the first failure to read, by name
@@ -19,12 +19,12 @@ type patient struct {
 	made    []string         // files of the journal that Mend has made
 }
 
-func newPatient(fs vfs.FS) *patient {
-	return &patient{FS: fs, missing: map[string]bool{}, failed: map[string]error{}}
+func newLenientFS(fs vfs.FS) *lenientFS {
+	return &lenientFS{FS: fs, missing: map[string]bool{}, failed: map[string]error{}}
 }
 
 // Open implements vfs.FS.
-func (p *patient) Open(name string) (vfs.File, error) {
+func (p *lenientFS) Open(name string) (vfs.File, error) {
 	f, err := p.FS.Open(name)
 	if errors.Is(err, vfs.ErrNotExist) && strings.HasSuffix(name, ".segment") {
 		p.missing[name] = true
@@ -33,17 +33,17 @@ func (p *patient) Open(name string) (vfs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &patientFile{File: f, name: name, of: p}, nil
+	return &lenientFile{File: f, name: name, of: p}, nil
 }
 
-type patientFile struct {
+type lenientFile struct {
 	vfs.File
 	name string
-	of   *patient
+	of   *lenientFS
 }
 
 // ReadAt implements vfs.File.
-func (f *patientFile) ReadAt(p []byte, off int64) (int, error) {
+func (f *lenientFile) ReadAt(p []byte, off int64) (int, error) {
 	n, err := f.File.ReadAt(p, off)
 	if err == nil || err == io.EOF {
 		return n, err

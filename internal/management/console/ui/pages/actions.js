@@ -70,7 +70,7 @@ export async function lookUp(text, abort) {
   return [
     ...(ofJobs || []).map((j) => ({
       kind: t('palette.job'),
-      title: `${t('jobs.one', { id: j.id })} · ${word('action', j.action)} · ${j.source.lost ? t('letters.shelf') : j.source.queue}`,
+      title: `${t('jobs.one', { id: j.id })} · ${word('action', j.action)} · ${j.source.lost ? t('letters.lost_store') : j.source.queue}`,
       run: () => go(to`/jobs/${j.vhost}/${j.id}`),
     })),
     ...rows.flat(),

@@ -163,9 +163,9 @@ test('a message that a consumer published anew: from where its headers say, and 
     { exchange: 'shop.dlx', keys: ['orders.dead'] },
     'nothing is told: it goes as it came',
   );
-  const shelved = stops(anew({ exchange: 'shop' }, { place: 'lost', queue: '' }));
+  const lost = stops(anew({ exchange: 'shop' }, { place: 'lost', queue: '' }));
   assert.deepEqual(
-    shelved.map((s) => [s.kind, s.time ?? null]),
+    lost.map((s) => [s.kind, s.time ?? null]),
     [
       ['publish', null],
       ['republish', null],

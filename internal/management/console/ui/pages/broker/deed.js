@@ -158,7 +158,7 @@ const routes = [
   ['DELETE', 'connections/username/{name}', 'close', 'connections'],
 ].map((/** @type {any[]} */ [methods, path, ...rest]) => [methods.split(' '), path.split('/'), ...rest]);
 
-const place = (source) => (source?.lost ? { key: 'letters.shelf' } : source?.queue || '');
+const place = (source) => (source?.lost ? { key: 'letters.lost_store' } : source?.queue || '');
 const limit = (n, d) => (d.value === undefined ? n.limit : `${n.limit} ${d.value}`);
 
 function decode(text) {

@@ -9,7 +9,7 @@ import { page } from '../messages/address.js';
 import { intoSame } from './job-preview.js';
 
 // placeOf is where the messages of a scope are.
-export const placeOf = (s) => (s.source.lost ? t('letters.shelf') : s.source.queue);
+export const placeOf = (s) => (s.source.lost ? t('letters.lost_store') : s.source.queue);
 
 // Trials: served is whether the jobs need consumers at the queues that they redrive to.
 export function Trials({ vhost, scopes, trials, action, served }) {
@@ -78,6 +78,6 @@ function Samples({ vhost, scope, all, discard }) {
       (
         x,
       ) => html`<tr key=${x.id}><td><a href=${at(x.id)} target="_blank" rel="noopener">${t('viewer.title', { id: x.id })}</a></td>
-      <td class="break">${x.refused ? html`<span class="tag bad">${t('redrive.stays')}</span> ${word('refused', x.refused)}` : discard ? t('letters.shelf') : x.queues.length > 0 ? x.queues.join(', ') : t('redrive.sample_delayed')}</td></tr>`,
+      <td class="break">${x.refused ? html`<span class="tag bad">${t('redrive.stays')}</span> ${word('refused', x.refused)}` : discard ? t('letters.lost_store') : x.queues.length > 0 ? x.queues.join(', ') : t('redrive.sample_delayed')}</td></tr>`,
     )}</tbody></table>`;
 }

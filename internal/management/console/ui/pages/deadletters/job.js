@@ -40,9 +40,9 @@ export const whyOf = (j) =>
 export const backTo = (j) =>
   href('/letters', { vhost: j.vhost, filter: `came-back:${j.id} redrives:>0`, view: 'list' });
 
-export const sourceOf = (j) => (j.source.lost ? t('letters.shelf') : j.source.queue);
+export const sourceOf = (j) => (j.source.lost ? t('letters.lost_store') : j.source.queue);
 export function targetOf(j) {
-  if (j.action === 'discard') return t('letters.shelf');
+  if (j.action === 'discard') return t('letters.lost_store');
   const { to: where, queue, exchange, routing_key: key } = j.target;
   if (where === 'queue' && queue) return queue;
   if (where === 'elsewhere' && exchange === '' && key) return key; // the queue of that name

@@ -24,7 +24,7 @@ export function render() {
   const v = oneVHost.value;
   const filter = route.value.query.filter || '';
   const selection = useState(new Set());
-  const shelf = useData(
+  const lostStore = useData(
     async (abort) => (await api.get('x/lost-letters', {}, { signal: abort })).find((s) => s.vhost === v),
     [v],
     { on: ['letters'] },
@@ -34,7 +34,7 @@ export function render() {
   const scopes = () =>
     chosen.length
       ? scopesOf(chosen)
-      : [{ source: { lost: true }, filter, count: filter ? undefined : shelf.data?.messages }];
+      : [{ source: { lost: true }, filter, count: filter ? undefined : lostStore.data?.messages }];
   const done = () => {
     selection[1](new Set());
     messages.refresh();
@@ -68,7 +68,7 @@ export function render() {
     },
     [chosen.length, filter, v, lacks, lacksErase],
   );
-  const s = shelf.data;
+  const s = lostStore.data;
   return html`<div class="page-head"><h1>${t('lost.title')}</h1><${OneVHost} /></div><p class="faint">${t('lost.about')}</p>
     ${
       s &&

@@ -25,7 +25,7 @@ export const page = (l) =>
 export const keyOf = (l) => `${l.place === 'lost' ? 'lost' : l.place + ' ' + l.queue} ${l.id}`;
 
 // placeOf says where a message is.
-export const placeOf = (l) => (l.place === 'lost' ? t('letters.shelf') : l.queue);
+export const placeOf = (l) => (l.place === 'lost' ? t('letters.lost_store') : l.queue);
 
 // reasonOf is why it died last; what a consumer published anew says so itself.
 export const reasonOf = (l) => l.last_death?.reason || l.deaths?.[0]?.reason || (l.republished ? 'republished' : '');

@@ -62,7 +62,7 @@ function Death({ stop: s, message: l }) {
 
 function Now({ stop: s, message: l }) {
   return html`<span class="stop-line"><b>${t('viewer.now')}</b> ${s.place !== 'lost' && html`<${State} state=${s.state} />`}</span>
-    ${s.place === 'lost' ? html`<span>${t('viewer.on_shelf', { cause: word('cause', l.cause || '') })}${l.target && html` <b>${l.target}</b>`}</span>` : html`<a class="where break" href=${href(to`/queues/${l.vhost}/${s.queue}`)}>${s.queue}</a>`}
+    ${s.place === 'lost' ? html`<span>${t('viewer.in_lost_store', { cause: word('cause', l.cause || '') })}${l.target && html` <b>${l.target}</b>`}</span>` : html`<a class="where break" href=${href(to`/queues/${l.vhost}/${s.queue}`)}>${s.queue}</a>`}
     ${s.time && html`<small class="faint"><${Ago} at=${s.time} /></small>`}
     ${l.due && html`<small class="faint">${t('viewer.due')} <${Ago} at=${l.due} /></small>`}
     ${l.returns > 0 && html`<small class="faint">${t('viewer.returned', { n: l.returns })}</small>`}`;

@@ -40,7 +40,7 @@ export function WayGraph({ message: l, at }) {
   const way = wayOf(l);
   const nodes = way.nodes.map((n) => ({
     ...n,
-    name: n.kind === 'start' ? t('viewer.published') : n.kind === 'lost' ? t('letters.shelf') : n.name,
+    name: n.kind === 'start' ? t('viewer.published') : n.kind === 'lost' ? t('letters.lost_store') : n.name,
   }));
   const edges = way.edges.map((e) => ({
     ...e,

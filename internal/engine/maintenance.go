@@ -10,6 +10,9 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
+// stepsBeforeJob is how many steps of preparing a job waits for; the longest writes 1 MiB of zeros.
+const stepsBeforeJob = 64
+
 // maintenance changes the files of the journal, one thing at a time, so that the log writer never waits for it: it
 // makes segments ready ahead of need and writes the tables of full ones, and does the jobs it is given: checkpoints,
 // giving space back, forgetting deleted logs.
@@ -137,8 +140,11 @@ func (m *maintenance) change(call func(*journal.Journal) error) error {
 	return err
 }
 
-// job makes one call of a job, which may be a long one: what writing would wait for goes before it.
+// job makes one call of a job, which may be a long one: what writing would wait for goes before it, and so do files for
+// what is written meanwhile. Beside much traffic that would not end, so it has so many steps.
 func (m *maintenance) job(call func(*journal.Journal) error) error {
+	for steps := stepsBeforeJob; steps > 0 && m.prepare(m.mayMake()); steps-- {
+	}
 	for m.prepare(false) {
 	}
 	return m.change(call)

@@ -21,8 +21,9 @@ type StoredMessage struct {
 	// of a lost letter or held dead letter: no_exchange, no_route, cycle, refused, hops, delivery_limit,
 	// discarded
 	Cause     *string      `json:"cause"`
-	Target    *string      `json:"target"` // of a lost letter: the queue that did not take it
-	At        *string      `json:"at"`     // RFC 3339: of its newest death, or since when it is among the lost
+	Target    *string      `json:"target"`  // of a lost letter: the queue that did not take it
+	At        *string      `json:"at"`      // RFC 3339: of its newest death, or else as LostAt
+	LostAt    *string      `json:"lost_at"` // of a lost letter: since when it is one
 	MessageID string       `json:"message_id"`
 	Deaths    List[Death]  `json:"deaths"` // the newest first
 	First     *DeathOrigin `json:"first_death"`

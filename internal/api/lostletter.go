@@ -12,11 +12,13 @@ type LostTotals struct {
 // A LostLetter of GET /api/x/lost-letters/{vhost}: a dead letter that found no place.
 type LostLetter struct {
 	ID          uint64       `json:"id"`
-	Cause       string       `json:"cause"`  // no_exchange, no_route, cycle, refused, hops, delivery_limit
-	At          string       `json:"at"`     // since when it is there: RFC 3339 with ms
-	Queue       string       `json:"queue"`  // where it died
-	Reason      string       `json:"reason"` // of its newest death
-	Target      *string      `json:"target"` // the queue that refused it, or would have had it again
+	Cause       string       `json:"cause"`   // no_exchange, no_route, cycle, refused, hops, delivery_limit
+	At          string       `json:"at"`      // as LostAt
+	LostAt      string       `json:"lost_at"` // since when it is there: RFC 3339 with ms
+	DiedAt      *string      `json:"died_at"` // its newest death
+	Queue       string       `json:"queue"`   // where it died
+	Reason      string       `json:"reason"`  // of its newest death
+	Target      *string      `json:"target"`  // the queue that refused it, or would have had it again
 	Exchange    string       `json:"exchange"`
 	RoutingKeys List[string] `json:"routing_keys"` // with Exchange, where it was going
 	Size        int64        `json:"size"`         // of what is stored, bytes

@@ -16,7 +16,7 @@ type Message struct {
 	Exchange    string   // of the first publish, as the oldest death tells, else its own
 	Keys        []string // the routing keys of the first publish, likewise, CC among them
 	Count       int64    // deaths in all
-	At          int64    // ms since the Unix epoch: of the newest death, or since when it is here; 0: unknown
+	At          int64    // ms since the Unix epoch: of the newest death, or else since when a lost letter is here; 0: unknown
 	Redrives    int64    // how often it was sent back
 	CameBack    int64    // the job that had sent it back when it died again; 0: none had
 

@@ -231,6 +231,49 @@ func TestDiscardAndBringBack(t *testing.T) {
 	}
 }
 
+func TestDiscardKeepsTheTimeOfDeath(t *testing.T) {
+	// If this fails, whoever looks for what died at the time of an incident does not find it after a discard, or finds
+	// what died long before.
+	t.Parallel()
+	d := withDeadLetters(t, 3)
+	failed := d.engine.Now().Add(-time.Hour).Truncate(time.Second)
+	d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish", fmt.Sprintf(`{"routing_key":"dead","payload":"",`+
+		`"payload_encoding":"string","properties":{"timestamp":%d,"headers":{"x-exception-message":"no"}}}`, failed.Unix()))
+	died := map[string]string{}
+	for _, l := range read[api.MessagePage](d, deadLetters).Items {
+		died[l.MessageID] = *l.At
+	}
+	d.later(2 * time.Hour)
+	before := read[api.Groups](d, "/api/x/letters/%2F/groups")
+	d.redrive(`{"source":{"queue":"dead"},"action":"discard"}`)
+	d.later(10 * time.Millisecond)
+	lost := read[api.MessagePage](d, "/api/x/lost-letters/%2F/messages?filter=age:%3E90m").Items
+	if len(lost) != 4 {
+		t.Fatalf("older than 90 minutes: %+v", lost)
+	}
+	since := d.engine.Now().Add(-time.Second)
+	for _, l := range lost {
+		at, err := time.Parse(time.RFC3339, *l.LostAt)
+		if err != nil || at.Before(since) || *l.At != died[l.MessageID] {
+			t.Errorf("%q died at %s, not %s, and is lost since %s", l.MessageID, *l.At, died[l.MessageID], *l.LostAt)
+		}
+	}
+	groups := read[api.Groups](d, "/api/x/letters/%2F/groups")
+	if len(groups.Groups) != 2 || len(before.Groups) != 2 {
+		t.Fatalf("groups before %+v, after %+v", before, groups)
+	}
+	for i, was := range before.Groups {
+		if g := groups.Groups[i]; g.Value != was.Value || g.Count != was.Count || g.First != was.First || g.Last != was.Last {
+			t.Errorf("before %+v, after %+v", was, g)
+		}
+	}
+	for _, l := range read[api.LostLetters](d, "/api/x/lost-letters/%2F").Items {
+		if l.At != l.LostAt || l.DiedAt != nil && *l.DiedAt != died["m0"] && *l.DiedAt != died["m1"] && *l.DiedAt != died["m2"] {
+			t.Errorf("listed %+v", l)
+		}
+	}
+}
+
 func TestRedriveRefused(t *testing.T) {
 	// If this fails, an order that nobody can mean is carried out.
 	t.Parallel()

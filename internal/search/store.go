@@ -34,7 +34,7 @@ type store struct {
 const storeFile = "letters.sqlite"
 
 // storeFormat is the user_version of the file: another one is not read.
-const storeFormat = 1
+const storeFormat = 2
 
 const storeTables = `
 create table segment(number integer primary key, vhost integer not null, meta blob not null, gone blob not null);

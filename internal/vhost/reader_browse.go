@@ -250,17 +250,11 @@ func (x *Seen) ForFilter(needs filter.Need) filter.Message {
 		m.FirstReason, m.Source = h.First.Reason.String(), h.First.Queue
 		m.Exchange, m.Keys = h.Exchange, h.Keys
 		if d := h.FirstDeath(); d != nil {
-			m.Exchange, m.Keys, m.Source = d.Exchange, d.Keys, d.Queue
-			if m.At = h.At; m.At == 0 {
-				m.At = h.Deaths[0].Time * 1000
-			}
+			m.Exchange, m.Keys, m.Source, m.At = d.Exchange, d.Keys, d.Queue, h.DiedAt()
 		}
 		m.Count, m.Redrives = h.Total(), int64(h.Redrive.Times)
 		if h.Redrive.CameBack {
 			m.CameBack = int64(h.Redrive.Job)
-		}
-		if x.Lost {
-			m.At = int64(x.At)
 		}
 	}
 	if needs&(filter.Properties|filter.Body) != 0 || needs != 0 && !x.HasHistory {
@@ -273,8 +267,14 @@ func (x *Seen) ForFilter(needs filter.Need) filter.Message {
 		}
 		m.Properties, m.Body = content.Properties, content.Body
 	}
-	if needs&filter.Deaths != 0 && x.Republished() {
+	if needs&filter.Deaths == 0 {
+		return m
+	}
+	if x.Republished() {
 		x.siftFailure(&m)
+	}
+	if x.Lost && m.At == 0 { // it has not died, or nobody has noted when
+		m.At = int64(x.At)
 	}
 	return m
 }
@@ -298,7 +298,7 @@ func (x *Seen) Passes(f *filter.Filter) bool {
 // Republished reports whether a message is a dead letter because a client has published it where failures go: its
 // headers say so, or its queue is marked. The broker knows of no death of it.
 func (x *Seen) Republished() bool {
-	if x.entry.Flags&queue.ReportsFailure == 0 && !x.in.marked() || !x.DeadLetter || x.Lost {
+	if x.entry.Flags&queue.ReportsFailure == 0 && !x.in.marked() || !x.DeadLetter {
 		return false
 	}
 	h := x.History()
@@ -309,7 +309,10 @@ func (x *Seen) Republished() bool {
 func (x *Seen) siftFailure(m *filter.Message) {
 	f := x.Failure()
 	m.Reason, m.FirstReason = filter.Republished, cmp.Or(f.FirstReason, filter.Republished)
-	m.Source, m.LastQueue, m.At, m.Count = f.Queue, f.LastQueue, f.At, f.Deaths
+	m.Source, m.At, m.Count = f.Queue, f.At, f.Deaths
+	if !x.Lost { // its own last queue decides who may see it
+		m.LastQueue = f.LastQueue
+	}
 	m.Redrives = max(m.Redrives, f.Redrives)
 	if exchange, key, ok := f.Back(); ok {
 		m.Exchange, m.Keys = exchange, []string{key}

@@ -6,10 +6,10 @@ const (
 	deathColumns   = "queue total rejected expired maxlen delivery_limit"
 	groupColumns   = "value count first last note filter"
 	heldColumns    = "id cause reason since took exchange routing_keys size deaths"
-	lostColumns    = "id cause at queue reason target exchange routing_keys size persistent deaths"
+	lostColumns    = "id cause at lost_at died_at queue reason target exchange routing_keys size persistent deaths"
 	noteColumns    = "by value text user at"
 	messageColumns = "id vhost place queue state exchange routing_keys redelivered returns persistent size due " +
-		"expires cause target at message_id deaths first_death last_death redrives redrive properties payload payload_encoding"
+		"expires cause target at lost_at message_id deaths first_death last_death redrives redrive properties payload payload_encoding"
 	redriveColumns = "id user action source ids filter max target options state why begun ended looked matched moved " +
 		"refused came_back left total rate eta_ms"
 )

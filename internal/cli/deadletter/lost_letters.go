@@ -16,7 +16,7 @@ import (
 
 func listLostLetters(c *command.Call) error {
 	columns, err := c.Choose(command.Same(lostColumns),
-		"id cause at queue reason exchange routing_keys")
+		"id cause at queue reason exchange routing_keys died_at")
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func showLostLetter(c *command.Call) error {
 	if err != nil {
 		return err
 	}
-	return c.ShowMessage(raw, "id cause at queue reason target exchange routing_keys size persistent deaths properties payload_bytes payload_encoding")
+	return c.ShowMessage(raw, "id cause at died_at queue reason target exchange routing_keys size persistent deaths properties payload_bytes payload_encoding")
 }
 
 // messageIDs reads the arguments.

@@ -108,8 +108,9 @@ func showDeaths(h *fact.History, d vhost.Dialect) (all api.List[api.Death]) {
 }
 
 func showLostLetter(l *vhost.LostLetter, d vhost.Dialect) api.LostLetter {
+	at := web.FormatMS(int64(l.At))
 	return api.LostLetter{
-		ID: l.ID, Cause: l.Cause.String(), At: web.FormatMS(int64(l.At)), Queue: l.History.Last.Queue, Reason: l.History.Last.Reason.Word(d),
+		ID: l.ID, Cause: l.Cause.String(), At: at, LostAt: at, DiedAt: showTime(l.History.DiedAt()), Queue: l.History.Last.Queue, Reason: l.History.Last.Reason.Word(d),
 		Target: message.OrNil(l.Target), Exchange: l.History.Exchange, RoutingKeys: l.History.Keys, Size: int64(l.Size),
 		Persistent: l.Persistent, Deaths: showDeaths(&l.History, d),
 	}

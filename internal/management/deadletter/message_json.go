@@ -1,6 +1,7 @@
 package deadletter
 
 import (
+	"cmp"
 	"math"
 	"net/url"
 	"strconv"
@@ -91,14 +92,11 @@ func (s *renderer) render(x *vhost.Seen) (api.StoredMessage, error) {
 		f := x.Failure()
 		l.Republished = &api.Failure{Exchange: f.Exchange, RoutingKey: f.Key, Queue: f.Queue}
 		l.Redrives = max(l.Redrives, f.Redrives)
-		if f.At != 0 {
-			at := web.FormatMS(f.At)
-			l.At = &at
-		}
+		l.At = showTime(f.At)
 	}
 	if x.Lost {
-		at := web.FormatMS(int64(x.At))
-		l.Place, l.Queue, l.Target, l.At = sourceLost, "", message.OrNil(x.Target), &at
+		l.Place, l.Queue, l.Target, l.LostAt = sourceLost, "", message.OrNil(x.Target), showTime(int64(x.At))
+		l.At = cmp.Or(l.At, l.LostAt)
 	}
 	if x.Scheduled {
 		l.Place, l.ID = sourceScheduled, x.ScheduledID().String()
@@ -131,14 +129,16 @@ func (s *renderer) history(l *api.StoredMessage, h *fact.History) {
 	if job := int64(h.Redrive.Job); job != 0 {
 		l.Redrive, l.CameBack = &job, h.Redrive.CameBack
 	}
-	if len(h.Deaths) > 0 {
-		at := h.At
-		if at == 0 {
-			at = h.Deaths[0].Time * 1000
-		}
-		shown := web.FormatMS(at)
-		l.At = &shown
+	l.At = showTime(h.DiedAt())
+}
+
+// showTime shows an instant, nil if it is not known.
+func showTime(ms int64) *string {
+	if ms == 0 {
+		return nil
 	}
+	shown := web.FormatMS(ms)
+	return &shown
 }
 
 func (s *renderer) origin(o *fact.Origin) *api.DeathOrigin {

@@ -141,6 +141,18 @@ func (h *History) FirstDeath() *Death {
 	return nil
 }
 
+// DiedAt is when the newest death was, in ms since the Unix epoch: where nobody has noted it, the first time of its
+// kind, to the second; 0 if there was none.
+func (h *History) DiedAt() int64 {
+	switch {
+	case len(h.Deaths) == 0:
+		return 0
+	case h.At != 0:
+		return h.At
+	}
+	return h.Deaths[0].Time * 1000
+}
+
 // Cycles reports whether a dead letter that died for reason would come to queue again without ever having
 // been rejected since it was there. Source: RabbitMQ dlx#routing (automatic cycles).
 func (h *History) Cycles(queue string, reason Reason) bool {

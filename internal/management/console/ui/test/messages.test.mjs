@@ -163,16 +163,19 @@ test('a message that a consumer published anew: from where its headers say, and 
     { exchange: 'shop.dlx', keys: ['orders.dead'] },
     'nothing is told: it goes as it came',
   );
-  const lost = stops(anew({ exchange: 'shop' }, { place: 'lost', queue: '' }));
+  const later = '2023-11-15T22:15:00Z';
+  const lost = stops(anew({ exchange: 'shop' }, { place: 'lost', queue: '', lost_at: later }));
   assert.deepEqual(
     lost.map((s) => [s.kind, s.time ?? null]),
     [
       ['publish', null],
-      ['republish', null],
-      ['now', Date.parse(at)],
+      ['republish', Date.parse(at)],
+      ['now', Date.parse(later)],
     ],
-    'of a lost letter the time is that of its loss',
+    'of a lost letter both times are told',
   );
+  const untimed = stops(anew({ exchange: 'shop' }, { place: 'lost', queue: '', at: later, lost_at: later }));
+  assert.deepEqual([untimed[1].time, untimed[2].time], [null, Date.parse(later)], 'nobody knows when it failed');
   const dead = {
     exchange: 'dlx',
     routing_keys: ['dead'],

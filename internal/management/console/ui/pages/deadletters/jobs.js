@@ -13,7 +13,20 @@ import { attempt, confirm } from '../../lib/layers.js';
 import { lacksOwner } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
 import { vhost, vhosts } from '../../lib/vhosts.js';
-import { Job, JobState, backTo, foundFor, going, jobAt, leftNote, leftOf, sourceOf, targetOf, usePaces, whyOf } from './job.js';
+import {
+  Job,
+  JobState,
+  backTo,
+  foundFor,
+  going,
+  jobAt,
+  leftNote,
+  leftOf,
+  sourceOf,
+  targetOf,
+  usePaces,
+  whyOf,
+} from './job.js';
 import { share } from './job-rate.js';
 import { redriveCommand } from '../code/commands.js';
 

@@ -1,6 +1,6 @@
 // A list of messages in portions: of one queue, of the lost letters, or of everything that died in a virtual host.
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
-import { t, num, size, dateTime } from '../../lib/i18n.js';
+import { t, num, size, dateTime, word } from '../../lib/i18n.js';
 import { go } from '../../lib/router.js';
 import { running, topic, useData } from '../../lib/live.js';
 import { Table } from '../../lib/table.js';
@@ -75,7 +75,8 @@ export const exceptionColumn = (messages) => ({
   render: (l) => html`<span class="mono exception-line" title=${exceptionOf(l)}>${exceptionOf(l)}</span>`,
 });
 
-const columns = (messages) => [
+// In the lost store all messages have one place and one state, and each has a cause.
+const columns = (messages, lost) => [
   {
     key: 'reason',
     title: t('letters.reason'),
@@ -93,9 +94,18 @@ const columns = (messages) => [
     render: (l) => html`<span class="break">${sourceOf(l) || '–'}</span>`,
   },
   {
+    key: 'cause',
+    title: t('letters.by_cause'),
+    sort: false,
+    off: !messages.some((l) => l.place === 'lost'),
+    value: (l) => l.cause,
+    render: (l) => (l.cause ? word('cause', l.cause) : '–'),
+  },
+  {
     key: 'place',
     title: t('letters.place'),
     sort: false,
+    off: lost,
     value: placeOf,
     render: (l) => html`<span class="break">${placeOf(l)}</span>`,
   },
@@ -103,6 +113,7 @@ const columns = (messages) => [
     key: 'state',
     title: t('letters.state'),
     sort: false,
+    off: lost,
     value: (l) => l.state,
     render: (l) => html`<${State} state=${l.state} />`,
   },
@@ -123,6 +134,14 @@ const columns = (messages) => [
     render: (l) => html`<span class="mono break">${l.message_id}</span>`,
   },
   { key: 'at', title: t('letters.died'), sort: false, value: (l) => l.at, render: (l) => html`<${Ago} at=${l.at} />` },
+  {
+    key: 'lost_at',
+    title: t('letters.lost_at'),
+    sort: false,
+    off: !lost,
+    value: (l) => l.lost_at,
+    render: (l) => (l.lost_at ? html`<${Ago} at=${l.lost_at} />` : '–'),
+  },
   { key: 'deaths', title: t('letters.deaths'), sort: false, align: 'end', off: true, value: total },
   {
     key: 'redrives',
@@ -159,7 +178,7 @@ export function MessagesTable({ id = 'letters', messages, selection, actions, em
   useShortcuts({ n: messages.fresh > 0 && ['keys.load_new', messages.refresh] }, [messages.fresh]);
   return html`<${IndexState} of=${messages} />
     ${messages.fresh > 0 && html`<p class="banner" role="status">${t('letters.fresh', { n: messages.fresh })} <button type="button" onClick=${messages.refresh}>${t('keys.load_new')}</button></p>`}
-    <${Table} id=${id} caption=${caption || t('letters.list')} source=${source} columns=${columns(messages.items)} keyOf=${keyOf} selection=${selection} onOpen=${(l) => go(page(l))} filter=${false}
+    <${Table} id=${id} caption=${caption || t('letters.list')} source=${source} columns=${columns(messages.items, id === 'lost')} keyOf=${keyOf} selection=${selection} onOpen=${(l) => go(page(l))} filter=${false}
       actions=${actions} empty=${empty} more=${{ next: messages.next, busy: messages.busy, load: messages.load, partial: messages.partial }} />`;
 }
 

@@ -39,11 +39,13 @@ export function stops(message) {
     });
     before = time ?? before;
   });
-  const at = message.at ? Date.parse(message.at) : null;
+  const instant = (text) => (text ? Date.parse(text) : null);
+  const at = instant(message.at);
+  const lost = message.place === 'lost';
   if (message.redrives > 0)
     out.push({ kind: 'redrive', times: message.redrives, job: message.redrive ?? null, back: !!message.came_back });
-  if (anew) out.push({ kind: 'republish', time: message.place === 'lost' ? null : at });
-  const since = anew && message.place !== 'lost' ? null : at;
+  if (anew) out.push({ kind: 'republish', time: message.at === message.lost_at ? null : at });
+  const since = lost ? instant(message.lost_at) : anew ? null : at;
   out.push({
     kind: 'now',
     place: message.place,

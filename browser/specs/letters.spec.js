@@ -427,6 +427,16 @@ world.test('a group is discarded, and brought back from the lost letters', async
     .waitFor();
   await c.broker.depth('cast.dead', 0);
 
+  const inLost = '/letters?view=groups&by=source&filter=source:cast';
+  await c.open(inLost);
+  await c.heading('letters.none_found').waitFor();
+  await c.open(`${inLost}&lost=true`);
+  await table.getByRole('cell', { name: '8', exact: true }).waitFor();
+  await c.button('letters.discard_group', { group: 'cast' }).click();
+  await c.dialog.getByText(c.say('redrive.would_delete', { n: 8 })).waitFor();
+  await c.button('lost.erase', {}, c.dialog).waitFor();
+  await c.button('frame.cancel', {}, c.dialog).click();
+
   await c.open('/lost?filter=cause:discarded source:cast');
   await c.text('table.rows', { n: 8 }).waitFor();
   await c.button('redrive.all').click();

@@ -19,6 +19,7 @@ type Group struct {
 	Value  string         `json:"value"`
 	Filter string         `json:"filter"` // that finds these messages
 	Count  int64          `json:"count"`
+	Lost   int64          `json:"lost"`  // of them, those that are lost letters
 	First  string         `json:"first"` // RFC 3339: the oldest's death
 	Last   string         `json:"last"`
 	Spark  List[int64]    `json:"spark"` // 24 equal stretches from First to Last

@@ -263,9 +263,12 @@ func TestDiscardKeepsTheTimeOfDeath(t *testing.T) {
 		t.Fatalf("groups before %+v, after %+v", before, groups)
 	}
 	for i, was := range before.Groups {
-		if g := groups.Groups[i]; g.Value != was.Value || g.Count != was.Count || g.First != was.First || g.Last != was.Last {
+		if g := groups.Groups[i]; was.Lost != 0 || g.Lost != g.Count || g.Value != was.Value || g.Count != was.Count || g.First != was.First || g.Last != was.Last {
 			t.Errorf("before %+v, after %+v", was, g)
 		}
+	}
+	if g := read[api.Groups](d, "/api/x/letters/%2F/groups?filter=-state:lost"); len(g.Groups) != 0 {
+		t.Errorf("in queues %+v", g)
 	}
 	for _, l := range read[api.LostLetters](d, "/api/x/lost-letters/%2F").Items {
 		if l.At != l.LostAt || l.DiedAt != nil && *l.DiedAt != died["m0"] && *l.DiedAt != died["m1"] && *l.DiedAt != died["m2"] {

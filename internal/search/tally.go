@@ -19,7 +19,7 @@ type tally struct {
 // counted is a group in the making. Its times are in as many stretches as are kept of it: when a message
 // comes that is out of their reach, two become one.
 type counted struct {
-	count       int64
+	count, lost int64 // lost of them are lost letters
 	first, last int64
 	base, width int64 // of the stretches, ms
 	parts       [2 * SparkParts]int64
@@ -53,6 +53,9 @@ func (t *tally) add(value string, at int64, r Ref) {
 
 func (c *counted) add(at int64, r Ref) {
 	c.count++
+	if r.Lost {
+		c.lost++
+	}
 	if at == 0 {
 		if c.sample.ID == 0 {
 			c.sample = r
@@ -112,7 +115,8 @@ func (t *tally) groups(most int) Groups {
 	for _, value := range values[:min(most, len(values))] {
 		c := t.all[value]
 		g.Groups = append(g.Groups, Group{
-			Value: value, Filter: t.by.FilterFor(value), Count: c.count, First: c.first, Last: c.last, Spark: c.spark(), Sample: c.sample,
+			Value: value, Filter: t.by.FilterFor(value), Count: c.count, Lost: c.lost,
+			First: c.first, Last: c.last, Spark: c.spark(), Sample: c.sample,
 		})
 	}
 	g.Others = int64(len(values) - len(g.Groups))

@@ -4,7 +4,7 @@ package deadletter
 const (
 	dlqColumns     = "name dead_letters messages bytes consumers arrivals oldest_seconds role"
 	deathColumns   = "queue total rejected expired maxlen delivery_limit"
-	groupColumns   = "value count first last note filter"
+	groupColumns   = "value count first last note lost filter"
 	heldColumns    = "id cause reason since took exchange routing_keys size deaths"
 	lostColumns    = "id cause at lost_at died_at queue reason target exchange routing_keys size persistent deaths"
 	noteColumns    = "by value text user at"

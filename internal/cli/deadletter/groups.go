@@ -11,8 +11,8 @@ import (
 )
 
 // showGroups shows dead letters by what they have in common.
-func showGroups(c *command.Call, filter string, wanted []string) error {
-	columns, err := c.Pick(wanted, command.Same(groupColumns), "value count first last note")
+func showGroups(c *command.Call, filter, usual string, wanted []string) error {
+	columns, err := c.Pick(wanted, command.Same(groupColumns), usual)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func showGroups(c *command.Call, filter string, wanted []string) error {
 
 func groupMessages(c *command.Call) error {
 	c.Banner("Grouping dead letters of vhost %s by %s ...", c.VHost(), c.Options.Or("by", "reason"))
-	return showGroups(c, c.Options.Or("where", ""), c.Args)
+	return showGroups(c, c.Options.Or("where", ""), "value count first last note lost", c.Args)
 }
 
 func showDLQ(c *command.Call) error {
@@ -55,7 +55,8 @@ func showDLQ(c *command.Call) error {
 	if err := needQueue(c, queue); err != nil {
 		return err
 	}
-	return showGroups(c, strings.TrimSpace("queue:"+quoted(queue)+" "+c.Options.Or("where", "")), c.Args[1:])
+	filter := strings.TrimSpace("queue:" + quoted(queue) + " " + c.Options.Or("where", ""))
+	return showGroups(c, filter, "value count first last note", c.Args[1:])
 }
 
 // quoted writes a value as a filter reads it exactly.

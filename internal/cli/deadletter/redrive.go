@@ -142,6 +142,9 @@ func runJob(c *command.Call, action string) error {
 		return err
 	}
 	doing := map[string]string{"redrive": "Redriving messages of", "discard": "Discarding messages of"}[action]
+	if action == "discard" && bool(order.Source.Lost) {
+		doing = "Permanently deleting messages of"
+	}
 	c.Banner("%s %s in vhost '%s' ...", doing, sourceName(c, order.Source.Queue), c.VHost())
 	if order.DryRun {
 		t, err := dryRun(c, order)
@@ -217,14 +220,14 @@ func confirm(c *command.Call, order *api.PostRedrive) error {
 	if err != nil || t.Matches <= askFrom && !t.Partial {
 		return err
 	}
-	name := order.Source.Queue
+	name, what, done := order.Source.Queue, "dead letters will be discarded", "discarded"
 	if name == "" {
-		name = "lost"
+		name, what, done = "lost", "lost letters will be deleted permanently", "deleted"
 	}
-	fmt.Fprintf(c.Stderr, "%d or more dead letters will be discarded. Type '%s' to continue, or use --yes: ", t.Matches, name)
+	fmt.Fprintf(c.Stderr, "%d or more %s. Type '%s' to continue, or use --yes: ", t.Matches, what, name)
 	line, err := bufio.NewReader(c.Stdin).ReadString('\n')
 	if strings.TrimSpace(line) != name {
-		return command.Failf(command.ExitData, "nothing was discarded")
+		return command.Failf(command.ExitData, "nothing was %s", done)
 	}
 	_ = err // the end of the input after the name is as good as a line break
 	return nil

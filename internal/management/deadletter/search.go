@@ -134,8 +134,8 @@ func (s *API) groupDeadLetters(r *web.Request) (web.Answer, error) {
 	for i := range found.Groups {
 		g := &found.Groups[i]
 		all.Groups = append(all.Groups, api.Group{
-			Value: g.Value, Filter: g.Filter, Count: g.Count, First: isoOrNone(g.First), Last: isoOrNone(g.Last), Spark: g.Spark[:],
-			Sample: samples[g.Sample], Note: noteOn(r, r.PathValue("vhost"), by.String(), g.Value),
+			Value: g.Value, Filter: g.Filter, Count: g.Count, Lost: g.Lost, First: isoOrNone(g.First), Last: isoOrNone(g.Last),
+			Spark: g.Spark[:], Sample: samples[g.Sample], Note: noteOn(r, r.PathValue("vhost"), by.String(), g.Value),
 		})
 	}
 	return web.OK(all)

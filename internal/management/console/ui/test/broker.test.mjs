@@ -241,7 +241,7 @@ test('a record of the audit log is read: what was done, to what, and where that 
     what: '',
     name: 'a/b',
     vhost: '/',
-    parts: ['reason:expired', { key: 'did.of_letters', n: 109 }],
+    parts: ['reason:expired', { key: 'did.searches', n: 109 }],
     to: ['jobs', '/', 7],
   });
   assert.deepEqual(deedOf({ action: 'DELETE', object: '/api/queues/shop/orders?if-empty=true', status: 204 }), {

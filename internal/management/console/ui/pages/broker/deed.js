@@ -14,7 +14,7 @@ const routes = [
       parts: [
         d.filter,
         d.ids > 0 && { key: 'did.chosen', n: d.ids },
-        d.total !== undefined && { key: 'did.of_letters', n: d.total },
+        d.total !== undefined && !d.ids && { key: d.filter ? 'did.searches' : 'did.of_letters', n: d.total },
       ],
       to: d.id && ['jobs', n.v, d.id],
     }),

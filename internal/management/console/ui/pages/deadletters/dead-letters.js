@@ -10,7 +10,7 @@ import { Empty } from '../../lib/states.js';
 import { Sparkline } from '../../lib/chart.js';
 import { Ago } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
-import { TextArea, TextField } from '../../lib/form.js';
+import { Check, TextArea, TextField } from '../../lib/form.js';
 import { Dialog, attempt, open } from '../../lib/layers.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { rightsIn } from '../../lib/rights.js';
@@ -50,7 +50,7 @@ export function render() {
     <${FilterBox} filter=${filter} change=${change} known=${known} error="" />
     <div class="tabs" role="tablist" aria-label=${t('letters.view')}>
       ${['groups', 'list', 'queues'].map((name) => html`<button type="button" role="tab" aria-selected=${name === view} onClick=${() => setQuery({ view: name }, { push: true })}>${t(`letters.as_${name}`)}</button>`)}</div>
-    ${view === 'groups' ? html`<${Groups} vhost=${v} by=${by} filter=${filter} waiting=${waiting} />` : view === 'queues' ? html`<${Queues} vhost=${v} summary=${summary} />` : html`<${List} vhost=${v} filter=${filter} waiting=${waiting} />`}`;
+    ${view === 'groups' ? html`<${Groups} vhost=${v} by=${by} filter=${filter} waiting=${waiting} lost=${summary.data?.lost.messages || 0} />` : view === 'queues' ? html`<${Queues} vhost=${v} summary=${summary} />` : html`<${List} vhost=${v} filter=${filter} waiting=${waiting} />`}`;
 }
 
 // Cards are what there is; of what should not be, only what there is.
@@ -80,19 +80,25 @@ const nothing = (filter, waiting) =>
       ? html`<${Empty} title=${t('letters.empty')} text=${t('letters.empty_waiting', { n: waiting })} docs="dead-letters.md"><p><button type="button" onClick=${() => setQuery({ view: 'queues' }, { push: true })}>${t('letters.as_queues')}</button></p></${Empty}>`
       : html`<${Empty} title=${t('letters.empty')} text=${t('letters.empty_text')} code=${deadLetterCode} cli=${deadLetterCommand} docs="dead-letters.md"><p><a class="button" href=${href('/queues/new')}>${t('letters.create_pair')}</a></p></${Empty}>`;
 
-function Groups({ vhost, by, filter, waiting }) {
+function Groups({ vhost, by, filter, waiting, lost }) {
   const [header, setHeader] = useState(by.startsWith('header:') ? by.slice(7) : '');
+  // Lost letters are counted only if somebody asks for them: what was discarded is dealt with.
+  const asks = by === 'cause' || split(filter).some((x) => x.field === 'state' || x.field === 'cause');
+  const withLost = asks || route.value.query.lost === 'true';
+  const asked = withLost ? filter : and(filter, '-state:lost');
   const got = useData(
-    (abort) => api.get(`x/letters/${path`${vhost}`}/groups`, { by, filter, limit: 200 }, { signal: abort }),
-    [vhost, by, filter],
+    (abort) => api.get(`x/letters/${path`${vhost}`}/groups`, { by, filter: asked, limit: 200 }, { signal: abort }),
+    [vhost, by, asked],
     { on: ['letters'] },
   );
   const groups = got.data;
+  const within = (term) => and(asked, term);
   const whole = Math.max(1, (groups?.total || 0) + (groups?.without || 0));
-  useCompleted(got, `${vhost} ${by} ${filter}`);
+  useCompleted(got, `${vhost} ${by} ${asked}`);
   const rows = { ...got, data: groups?.groups };
   const redrive = async (group, action) => {
-    await attempt(async () => beginRedrive(vhost, await scopesByFilter(vhost, group.filter), action));
+    await attempt(async () => beginRedrive(vhost, await scopesByFilter(vhost, within(group.filter)), action));
+    got.refresh();
   };
   const lacksOf = (g) => lacksIn(vhost, by === 'queue' && g.value ? [g.value] : []);
   const columns = [
@@ -102,9 +108,15 @@ function Groups({ vhost, by, filter, waiting }) {
       always: true,
       value: (g) => g.value,
       render: (g) =>
-        html`<a class="break" href=${href('/letters', { vhost, filter: g.filter, view: 'list' })}>${label(by, g.value)}</a>`,
+        html`<a class="break" href=${href('/letters', { vhost, filter: within(g.filter), view: 'list' })}>${label(by, g.value)}</a>`,
     },
-    { key: 'count', title: t('letters.count'), align: 'end' },
+    {
+      key: 'count',
+      title: t(withLost ? 'letters.in_queues' : 'letters.count'),
+      align: 'end',
+      value: (g) => g.count - g.lost,
+    },
+    ...(withLost ? [{ key: 'lost', title: t('lost.title'), align: 'end', value: (g) => g.lost }] : []),
     {
       key: 'share',
       title: t('letters.share'),
@@ -165,12 +177,14 @@ function Groups({ vhost, by, filter, waiting }) {
         }}><${TextField} label=${t('letters.header_name')} value=${header} onInput=${setHeader} onChange=${() => header && setQuery({ by: `header:${header}` })}
         list=${['x-exception-message', 'x-exception-stacktrace', 'x-original-exchange', 'exception-fqcn', 'type', 'x-first-death-reason', 'NServiceBus.ExceptionInfo.Message', 'MT-Fault-Message']} /></form>`
       }
+      ${!asks && (lost > 0 || withLost) && html`<${Check} label=${t('letters.with_lost', { n: lost })} value=${withLost} onInput=${(on) => setQuery({ lost: on ? 'true' : '' })} />`}
     </div>
     <${IndexState} of=${{ known: !!groups, index: groups?.index, partial: groups?.partial, scanned: groups?.scanned }} />
     ${got.error && groups && html`<p class="banner bad" role="alert">${faultOf(got.error)}</p>`}
-    <${Table} id="groups" caption=${t('letters.as_groups')} source=${source} columns=${columns} keyOf=${(g) => g.filter || g.value} onOpen=${(g) => go('/letters', { vhost, filter: g.filter, view: 'list' })} filter=${false} empty=${groups?.without > 0 ? html`<${Empty} title=${t('letters.none_with')} />` : nothing(filter, waiting)}
-      actions=${() => html`<${Action} lacks=${lacksIn(vhost).redrive} onClick=${() => redrive({ filter }, 'redrive')}><${Icon} name="redrive" /> ${filter ? t('redrive.found') : t('redrive.all')}</${Action}>`} />
-    ${groups?.without > 0 && html`<p><a href=${href('/letters', { vhost, filter: groups.without_filter, view: 'list' })}>${t('letters.without', { n: groups.without })}</a></p>`}
+    <${Table} id="groups" caption=${t('letters.as_groups')} source=${source} columns=${columns} keyOf=${(g) => g.filter || g.value} onOpen=${(g) => go('/letters', { vhost, filter: within(g.filter), view: 'list' })} filter=${false} empty=${groups?.without > 0 ? html`<${Empty} title=${t('letters.none_with')} />` : nothing(filter, waiting)}
+      actions=${() => html`<${Action} lacks=${lacksIn(vhost).redrive} onClick=${() => redrive({ filter: '' }, 'redrive')}><${Icon} name="redrive" /> ${filter ? t('redrive.found') : t('redrive.all')}</${Action}>`} />
+    ${groups?.without > 0 && html`<p><a href=${href('/letters', { vhost, filter: within(groups.without_filter), view: 'list' })}>${t('letters.without', { n: groups.without })}</a></p>`}
+    ${groups?.groups.some((g) => !g.first) && html`<p class="faint">${t('letters.no_time')}</p>`}
     ${groups && groups.others > 0 && html`<p class="faint">${t('letters.others', { n: groups.others })}</p>`}`;
 }
 

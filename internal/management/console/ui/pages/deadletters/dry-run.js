@@ -38,19 +38,24 @@ function NoConsumers({ vhost, queues }) {
 
 function Trial({ vhost, scope, trial: x, action, served }) {
   const discard = action === 'discard';
+  const deletes = discard && !!scope.source.lost;
   const same = intoSame(x);
   const stay = Object.entries(x.refused);
   const troubles = stay.filter(([why]) => why !== 'same_queue'); // of which same tells
   const goes = Object.entries(x.queues).sort(([, a], [, b]) => b - a);
   const text = !x.partial
-    ? discard
-      ? 'redrive.would_discard'
-      : 'redrive.would_move'
+    ? deletes
+      ? 'redrive.would_delete'
+      : discard
+        ? 'redrive.would_discard'
+        : 'redrive.would_move'
     : x.found !== null
       ? 'redrive.found_tried'
-      : discard
-        ? 'redrive.least_discard'
-        : 'redrive.least_move';
+      : deletes
+        ? 'redrive.least_delete'
+        : discard
+          ? 'redrive.least_discard'
+          : 'redrive.least_move';
   return html`<section class="card"><h3>${t('redrive.trial', { place: placeOf(scope) })}</h3>
     <p>${t(text, { n: x.matches, looked: x.looked, found: x.found ?? 0 })} ${x.index && html`<span class="tag outline">${t('redrive.by_index')}</span>`}</p>
     ${discard && !x.fits && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.does_not_fit')}</p>`}
@@ -78,6 +83,6 @@ function Samples({ vhost, scope, all, discard }) {
       (
         x,
       ) => html`<tr key=${x.id}><td><a href=${at(x.id)} target="_blank" rel="noopener">${t('viewer.title', { id: x.id })}</a></td>
-      <td class="break">${x.refused ? html`<span class="tag bad">${t('redrive.stays')}</span> ${word('refused', x.refused)}` : discard ? t('letters.lost_store') : x.queues.length > 0 ? x.queues.join(', ') : t('redrive.sample_delayed')}</td></tr>`,
+      <td class="break">${x.refused ? html`<span class="tag bad">${t('redrive.stays')}</span> ${word('refused', x.refused)}` : discard ? t(lost ? 'jobs.to_nowhere' : 'letters.lost_store') : x.queues.length > 0 ? x.queues.join(', ') : t('redrive.sample_delayed')}</td></tr>`,
     )}</tbody></table>`;
 }

@@ -42,7 +42,7 @@ export const backTo = (j) =>
 
 export const sourceOf = (j) => (j.source.lost ? t('letters.lost_store') : j.source.queue);
 export function targetOf(j) {
-  if (j.action === 'discard') return t('letters.lost_store');
+  if (j.action === 'discard') return t(j.source.lost ? 'jobs.to_nowhere' : 'letters.lost_store');
   const { to: where, queue, exchange, routing_key: key } = j.target;
   if (where === 'queue' && queue) return queue;
   if (where === 'elsewhere' && exchange === '' && key) return key; // the queue of that name
@@ -50,6 +50,10 @@ export function targetOf(j) {
     ? `${exchange || t('viewer.default_exchange')}${key !== undefined && key !== null ? ' → ' + key : ''}`
     : t(`jobs.to_${where}`);
 }
+
+// movedKey is the word for what a job has done to messages.
+export const movedKey = (j) =>
+  j.action !== 'discard' ? 'jobs.moved' : j.source.lost ? 'jobs.deleted' : 'jobs.discarded';
 
 export async function change(vhost, id, what) {
   return attempt(() => api.post(`${jobAt(vhost, id)}/${what}`));
@@ -134,10 +138,10 @@ function Progressing({ job: j, refresh, detail }) {
     <p class="break"><b>${sourceOf(j)}</b> → <b>${targetOf(j)}</b> ${j.filter && html`<code>${j.filter}</code>`} ${j.ids > 0 && html`<span class="tag">${t('redrive.chosen', { n: j.ids })}</span>`}</p>
     <${Progress} done=${share(j, matches)} total=${1} label=${t('jobs.progress')} />
     <div class="cards" role="status" aria-live="off">
-      <div class="stat"><b>${num(j.matched)}</b><span>${t('jobs.matched')}</span></div>
-      <div class="stat"><b>${num(j.moved)}</b><span>${j.action === 'discard' ? t('jobs.discarded') : t('jobs.moved')}${going(j) && goal.n > 0 && ` · ${t(goal.most ? 'jobs.of_most' : goal.about ? 'jobs.of_about' : 'jobs.of', { n: goal.n })}`}</span></div>
+      <div class="stat"><b>${num(j.matched)}</b><span>${t('jobs.matched')} · ${t('jobs.checked', { n: j.looked, total: j.total })}</span></div>
+      <div class="stat"><b>${num(j.moved)}</b><span>${t(movedKey(j))}${going(j) && goal.n > 0 && ` · ${t(goal.most ? 'jobs.of_most' : goal.about ? 'jobs.of_about' : 'jobs.of', { n: goal.n })}`}</span></div>
       ${j.action !== 'discard' && html`<div class=${`stat ${j.came_back ? 'bad' : ''}`}><b>${num(j.came_back)}</b><span>${t('jobs.came_back')}${j.moved > 0 && j.came_back > 0 && html` · ${t('jobs.of_all', { share: percent(j.came_back / j.moved) })} · <a href=${backTo(j)}>${t('jobs.show_back')}</a>`}</span></div>`}
-      <div class="stat"><b>${num(leftOf(j))}</b><span>${[t('jobs.left'), leftNote(j), leftOf(j) === null && t('jobs.checked', { n: j.looked, total: j.total })].filter(Boolean).join(' · ')}</span></div>
+      <div class="stat"><b>${num(leftOf(j))}</b><span>${[t('jobs.left'), leftNote(j)].filter(Boolean).join(' · ')}</span></div>
       <div class=${`stat ${gone ? 'bad' : ''}`}><b>${num(gone)}</b><span>${t('jobs.refused')}</span></div>
       ${going(j) && html`<div class="stat"><b>${pace === null ? '–' : rate(pace)}</b><span>${t('jobs.rate')}${time !== null && ` · ${t('jobs.eta', { time: span(Math.ceil(time / 1000) * 1000) })}`}</span></div>`}
     </div>

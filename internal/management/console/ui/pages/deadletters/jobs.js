@@ -22,6 +22,7 @@ import {
   jobAt,
   leftNote,
   leftOf,
+  movedKey,
   sourceOf,
   targetOf,
   usePaces,
@@ -79,7 +80,13 @@ const columns = (pace) => [
     render: (j) => html`<${Progress} done=${share(j, foundFor(j))} total=${1} label=${t('jobs.progress')} />`,
   },
   { key: 'matched', title: t('jobs.matched'), align: 'end', value: (j) => j.matched },
-  { key: 'moved', title: t('jobs.moved'), align: 'end', value: (j) => j.moved },
+  {
+    key: 'moved',
+    title: t('jobs.handled'),
+    align: 'end',
+    value: (j) => j.moved,
+    render: (j) => html`${num(j.moved)} <span class="faint">${t(movedKey(j))}</span>`,
+  },
   {
     key: 'came_back',
     title: t('jobs.came_back'),

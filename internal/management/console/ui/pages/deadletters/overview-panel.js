@@ -10,6 +10,7 @@ import { Ago } from '../../lib/time.js';
 import { Bar, Unknown } from '../../lib/chart.js';
 import { Icon } from '../../lib/icon.js';
 import { unknownOf } from '../../lib/samples.js';
+import { and } from '../messages/filter.js';
 import { vhost } from '../../lib/vhosts.js';
 import { Deaths, reasons } from './deaths-chart.js';
 
@@ -25,6 +26,7 @@ export function DeadPanel({ range }) {
   return html`<section class="card dead" aria-labelledby="dead"><header><h2 id="dead">${t('overview.dead')}</h2><span class="grow"></span><a class="button" href=${href('/letters')}>${t('overview.look')} <${Icon} name="right" /></a></header>
     <${Shown} of=${got}>${() => html`<div class="lead"><${Figures} of=${all} range=${range} /><${Recent} of=${all.map((s) => s.recent)} range=${range} /></div>
       ${all.length > 0 && html`<${Unknown} of=${unknownOf(all[0].recent, Date.parse(all[0].recent.since))} />`}
+      ${sum(all, (s) => s.dead_letters) > 0 && html`<p class="hint">${t('overview.without_republished')}</p>`}
       <${Troubles} of=${all} range=${range} />
       <div class="thirds"><${Failures} of=${all} /><${Sources} of=${all} range=${range} /><${Targets} of=${all} /></div>`}</${Shown}></section>`;
 }
@@ -72,10 +74,10 @@ async function groupsOf(v, signal) {
       if (error.name === 'AbortError') throw error;
       return { groups: [], without: 0 }; // who may not read them has none
     });
-  const exceptions = await ask('exception', '');
+  const exceptions = await ask('exception', '-state:lost');
   const others =
     exceptions.without > 0 || !exceptions.groups.length
-      ? await ask('reason', exceptions.without_filter)
+      ? await ask('reason', and('-state:lost', exceptions.without_filter || ''))
       : { groups: [] };
   return [
     ...exceptions.groups.map((g) => ({ ...g, by: 'exception' })),
@@ -103,7 +105,7 @@ function Failures({ of: all }) {
   if (!rows.length) return null;
   return html`<div><h3>${t('overview.failures')}</h3><ol class="ranks">${rows.map((g) => {
     const text = g.by === 'reason' ? word('reason', g.value) : g.value;
-    return html`<li key=${`${g.vhost} ${g.by} ${g.value}`}><a class=${g.by === 'reason' ? '' : 'mono clamp'} title=${text} href=${href('/letters', { vhost: g.vhost, filter: g.filter, view: 'list' })}>${text}</a><b>${num(g.count)}</b>
+    return html`<li key=${`${g.vhost} ${g.by} ${g.value}`}><a class=${g.by === 'reason' ? '' : 'mono clamp'} title=${text} href=${href('/letters', { vhost: g.vhost, filter: and(g.filter, '-state:lost'), view: 'list' })}>${text}</a><b>${num(g.count)}</b>
       <small class="faint">${g.vhost !== '/' && `${g.vhost} · `}${t('overview.last')} <${Ago} at=${g.last} /></small><${Share} n=${g.count} most=${rows[0].count} /></li>`;
   })}</ol></div>`;
 }

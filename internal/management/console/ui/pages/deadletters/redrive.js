@@ -110,7 +110,11 @@ function Begin({ close, vhost, scopes: offered, action }) {
       if (dry) setTrials(answers);
       else {
         setJobs(answers);
-        toast(action === 'discard' ? t('redrive.discard_begun') : t('redrive.begun', { n: answers.length }));
+        toast(
+          action === 'discard'
+            ? t(lost ? 'redrive.delete_begun' : 'redrive.discard_begun')
+            : t('redrive.begun', { n: answers.length }),
+        );
       }
     } catch (e) {
       setError(reasonOf(e));
@@ -124,11 +128,12 @@ function Begin({ close, vhost, scopes: offered, action }) {
   const { n: count, partial, known } = meant(scopes, trials);
   const same = trials !== null && trials.some((x) => intoSame(x) > 0);
   const mustType = action === 'discard' && (count > 1000 || partial);
+  const deletes = action === 'discard' && scopes.some((s) => s.source.lost); // what is lost already is gone then
   const title =
     action === 'discard'
       ? known
-        ? t('redrive.discard_title', { n: count })
-        : t('redrive.discard_found')
+        ? t(lost ? 'redrive.delete_title' : 'redrive.discard_title', { n: count })
+        : t(lost ? 'redrive.delete_found' : 'redrive.discard_found')
       : known
         ? t('redrive.title', { n: count })
         : t('redrive.title_found');
@@ -145,7 +150,7 @@ function Begin({ close, vhost, scopes: offered, action }) {
   return html`<${Dialog} title=${title} close=${() => close()} wide actions=${html`
       <button type="button" onClick=${() => close()}>${t('frame.cancel')}</button>
       <button type="button" class=${trials ? '' : 'primary'} aria-disabled=${busy} disabled=${scopes.length === 0 || nameless} onClick=${() => ask(true)}>${t('redrive.try')}</button>
-      <button type="button" class=${action === 'discard' ? 'danger' : trials ? 'primary' : ''} disabled=${busy || !ready} onClick=${() => ask(false)}>${action === 'discard' ? t('redrive.discard') : t('redrive.begin')}</button>`}>
+      <button type="button" class=${action === 'discard' ? 'danger' : trials ? 'primary' : ''} disabled=${busy || !ready} onClick=${() => ask(false)}>${action === 'discard' ? (lost ? t('lost.erase') : t(deletes ? 'redrive.discard_and_delete' : 'redrive.discard')) : t('redrive.begin')}</button>`}>
     <ul class="tags">${scopes.map((s) => html`<li class="tag">${placeOf(s)} · ${s.ids ? t('redrive.chosen', { n: s.ids.length }) : s.filter ? html`<code>${s.filter}</code>` : t('redrive.everything')}</li>`)}</ul>
     <${LeftOut} out=${out} also=${also} busy=${busy} change=${(on) => {
       setAlso(on);
@@ -155,7 +160,7 @@ function Begin({ close, vhost, scopes: offered, action }) {
     ${scopes.rest && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.rest', { n: scopes.length, places: scopes.rest.places + scopes.length })}</p>`}
     ${
       action === 'discard'
-        ? html`${scopes.some((s) => !s.source.lost) && html`<p>${t('redrive.discard_text')}</p>`}${scopes.some((s) => s.source.lost) && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.discard_lost_text')}</p>`}`
+        ? html`${scopes.some((s) => !s.source.lost) && html`<p>${t('redrive.discard_text')}</p>`}${deletes && html`<p class="banner warn"><${Icon} name="warning" /> ${t(lost ? 'redrive.delete_text' : 'redrive.delete_some_text', { n: countOf(scopes.filter((s) => s.source.lost)) })}</p>`}`
         : html`<${Target} vhost=${vhost} target=${target} lost=${lost} change=${(x) => {
             setTarget(x);
             setTrials(null);

@@ -68,6 +68,7 @@ const syncInterval = 200 * time.Millisecond
 type Engine struct {
 	fs               vfs.FS
 	data             string // of Options
+	windows          windows
 	clock            Clock
 	slog             *slog.Logger
 	writer           *logWriter

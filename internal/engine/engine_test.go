@@ -163,7 +163,7 @@ func attach(t *testing.T, e *Engine, user string) *client {
 	t.Helper()
 	c := &client{t: t, events: make(chan string, 10_000)}
 	var err error
-	if c.session, err = e.Attach(c, ConnInfo{Name: "test", Principal: testPrincipal(user), VHost: "/"}); err != nil {
+	if c.session, err = e.Attach(c, ConnInfo{Name: "test", Principal: testPrincipal(user), VHost: "/", Window: WindowDefault}); err != nil {
 		t.Fatal(err)
 	}
 	c.open()
@@ -522,7 +522,7 @@ func TestClose(t *testing.T) {
 			t.Errorf("stopped with %v", err)
 		}
 		stop(t, e)
-		if _, err := e.Attach(c, ConnInfo{Principal: authz.Broker(), VHost: "/"}); err == nil {
+		if _, err := e.Attach(c, ConnInfo{Principal: authz.Broker(), VHost: "/", Window: WindowDefault}); err == nil {
 			t.Error("a closed engine can be attached to")
 		}
 	})

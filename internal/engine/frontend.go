@@ -39,11 +39,11 @@ type ConnInfo struct {
 	Name         string // "peer:port -> host:port"
 	VHost        string
 	CancelNotify bool   // the client takes basic.cancel. Source: RabbitMQ consumer-cancel
-	Window       int64  // bytes on their way to the client at most; 0 means WindowDefault
+	Window       int64  // bytes on their way to the client at most; 0 means a share of windows, at most WindowDefault
 	Protocol     string // "AMQP 0-9-1"
 }
 
-// WindowDefault is the window of a connection, in bytes. Source: ours, decision 22.
+// WindowDefault is the largest window that a connection of a client has, in bytes. Source: ours, decision 22.
 const WindowDefault = 2 << 20
 
 // DeliveryCost is what a delivery takes from its connection's window, in bytes; the frontend gives the sum back

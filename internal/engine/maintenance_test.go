@@ -25,7 +25,7 @@ func attachTo(t *testing.T, e *Engine, vhostName string) *client {
 	t.Helper()
 	c := &client{t: t, events: make(chan string, 10_000)}
 	var err error
-	if c.session, err = e.Attach(c, ConnInfo{Principal: authz.Broker(), Name: "test", VHost: vhostName}); err != nil {
+	if c.session, err = e.Attach(c, ConnInfo{Principal: authz.Broker(), Name: "test", VHost: vhostName, Window: WindowDefault}); err != nil {
 		t.Fatal(err)
 	}
 	c.open()

@@ -83,7 +83,7 @@ func TestVHostsOpenSideBySide(t *testing.T) {
 			t.Errorf("the vhost that is not slow has %d queues", n)
 		}
 		slow := s.names[many-1]
-		_, attached := e.Attach(&client{t: t}, ConnInfo{Principal: authz.Broker(), VHost: slow})
+		_, attached := e.Attach(&client{t: t}, ConnInfo{Principal: authz.Broker(), VHost: slow, Window: WindowDefault})
 		_, done := e.Do(t.Context(), slow, authz.Broker(), declare("new"))
 		for what, err := range map[string]error{"a connection": attached, "a command": done, "its state": e.Down(slow)} {
 			var refused *amqp.Error

@@ -80,13 +80,6 @@ func (r *runner) queueEnd(p *request) {
 	r.noteBehind(s)
 }
 
-// grant gives a session the window that its frontend has given back.
-func (r *runner) grant(s *Session) {
-	if n := s.returned.Swap(0); n > 0 {
-		r.decide(s, &vhost.Command{Kind: vhost.Grant, Conn: s.conn, Window: n})
-	}
-}
-
 // stepRequest decides a request of a session that has nothing waiting before it, and reports whether the request is
 // done with: it is decided, or waits among the stalled or the parked ones.
 func (r *runner) stepRequest(p *request) bool {

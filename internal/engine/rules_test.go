@@ -263,7 +263,7 @@ func TestDeleteVHost(t *testing.T) {
 		}
 		c := &client{t: t, events: make(chan string, 10)}
 		var err error
-		if c.session, err = e.Attach(c, ConnInfo{Principal: authz.Broker(), VHost: "v"}); err != nil {
+		if c.session, err = e.Attach(c, ConnInfo{Principal: authz.Broker(), VHost: "v", Window: WindowDefault}); err != nil {
 			t.Fatal(err)
 		}
 		other := attach(t, e, "")

@@ -86,6 +86,7 @@ type runner struct {
 	uncommitted  int64                           // bytes that transactions hold, as they are counted
 	holders      map[fact.ConnID]holder          // whose they are
 	flush        []*Session
+	narrowedAt   time.Time // when unused windows were looked for
 	appended     storage.Index
 	checkpointed atomic.Uint64 // index that the newest checkpoint covers
 	urged        storage.Index // a sync was asked for that covers the batches up to here

@@ -24,7 +24,9 @@ type Session struct {
 	info     ConnInfo
 	conn     fact.ConnID
 
-	returned atomic.Int64 // window given back and not granted yet
+	returned      atomic.Int64 // window given back and not granted yet
+	window        atomic.Int64 // bytes that may be on their way to the client
+	sharesWindows bool         // with others: see windows
 
 	counted atomic.Bool // in connectionLimits
 
@@ -75,7 +77,7 @@ func (e *Engine) Commands() uint64 { return e.commands.Load() }
 
 // Written gives back window: the DeliveryCost of deliveries that are in the socket. Any goroutine may call it.
 func (s *Session) Written(cost int64) {
-	if s.returned.Add(cost) >= s.info.Window/4 {
+	if s.returned.Add(cost) >= s.window.Load()/4 {
 		s.runner.put(request{session: s, batch: &Batch{}})
 	}
 }
@@ -123,6 +125,9 @@ func (r *runner) detach(s *Session) {
 // shut makes l one that nobody listens to, and takes it off the counts.
 func (r *runner) shut(s *Session) {
 	s.closed = true
+	if s.sharesWindows {
+		s.setWindow(windowFirst)
+	}
 	r.queue.leave(s)
 	if s.blocked {
 		s.blocked = false
@@ -257,13 +262,14 @@ func (e *Engine) attach(ctx context.Context, s *Session) error {
 	if err != nil {
 		return err
 	}
-	if info.Window <= 0 {
-		info.Window = WindowDefault
+	if s.window.Store(info.Window); info.Window <= 0 {
+		s.window.Store(windowFirst)
+		s.sharesWindows = true
 	}
 	s.runner, s.conn = r, fact.ConnID(e.ids.Add(1))
 	done := make(chan error, 1)
 	r.put(request{session: s, glance: true, done: done, batch: &Batch{Commands: []vhost.Command{{
-		Kind: vhost.Connect, Conn: s.conn, Window: info.Window,
+		Kind: vhost.Connect, Conn: s.conn, Window: s.window.Load(),
 		Definition: &vhost.Definition{Name: info.Name, User: e.userIDOf(info.Principal), CancelNotify: info.CancelNotify},
 	}}}})
 	if err := r.await(ctx, done); err != nil {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -31,6 +32,7 @@ func (w *world) begunOnConnection(c *vhost.Command) {
 	case vhost.Grant:
 		if n := w.connection(c.Conn); n != nil {
 			n.Used = max(n.Used-c.Window, 0)
+			n.Window = cmp.Or(c.WindowMax, n.Window)
 		}
 	case vhost.StopDeliveries:
 		if n := w.connection(c.Conn); n != nil {

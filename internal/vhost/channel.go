@@ -171,8 +171,7 @@ func (v *VHost) channelOf(c *Command) *channel {
 func (v *VHost) connect(c *Command) {
 	d := c.Definition
 	n := &conn{id: c.Conn, name: d.Name, user: d.User, cancelNotify: d.CancelNotify}
-	n.most = max(c.Window, 1)
-	n.window.Max = n.most
+	n.setWindow(max(c.Window, 1))
 	v.conns[c.Conn] = n
 }
 
@@ -212,6 +211,9 @@ func (v *VHost) grant(c *Command) {
 	}
 	closed := !n.window.Open()
 	v.granted(n, max(n.window.Used-c.Window, 0))
+	if c.WindowMax > 0 {
+		n.setWindow(c.WindowMax)
+	}
 	if !closed || !n.window.Open() {
 		return // nobody waits for it
 	}
@@ -219,6 +221,22 @@ func (v *VHost) grant(c *Command) {
 	for i := range n.channels { // the channel that was served last comes last
 		v.wake(n.channels[(last+1+i)%len(n.channels)])
 	}
+}
+
+// setWindow sets how many bytes may be on their way to a connection. A window that was shut stays so.
+func (n *conn) setWindow(most int64) {
+	n.most = most
+	if n.window.Max != windowShut {
+		n.window.Max = most
+	}
+}
+
+// OnWay is how many bytes are on their way to a connection; 0 if it does not exist.
+func (v *VHost) OnWay(c fact.ConnID) int64 {
+	if n := v.conns[c]; n != nil {
+		return n.window.Used
+	}
+	return 0
 }
 
 // windowShut is the limit of a window that never opens again.

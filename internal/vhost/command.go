@@ -20,7 +20,8 @@ const (
 	Connect CommandKind = iota + 1
 	// Disconnect ends a connection: its channels close, its exclusive queues are deleted. Fields: Conn.
 	Disconnect
-	// Grant gives back window: bytes written to the socket. Fields: Conn, Window.
+	// Grant gives back window: bytes written to the socket. Fields: Conn, Window; WindowMax, how many bytes may be on
+	// their way to the connection from now on, at least 1; 0: as many as before.
 	Grant
 	// StopDeliveries shuts the window of a connection that is about to end, for good: its consumers get nothing more,
 	// what it asks for goes on. Fields: Conn.
@@ -150,6 +151,7 @@ type Command struct {
 	Space bool
 
 	Window     int64
+	WindowMax  int64
 	Number     uint16
 	Definition *Definition
 	Policy     *Policy

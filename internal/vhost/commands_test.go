@@ -67,6 +67,7 @@ func (l *line) command(conn fact.ConnID, channel ChannelID) (c Command, err erro
 		}
 		c.Multiple, c.Requeue = l.has("multiple"), l.has("requeue")
 	case Grant:
+		c.WindowMax = l.number("window")
 		c.Window, err = strconv.ParseInt(l.operand(1), 10, 64)
 	case SetPolicy, ClearPolicy:
 		l.policy(&c)

@@ -33,6 +33,9 @@ func (cl *Clients) Command() (vhost.Command, bool) {
 	}
 	if k < 90 && n.Arrived > 0 {
 		c := vhost.Command{Kind: vhost.Grant, Conn: n.ID, Window: n.Arrived}
+		if k%4 == 0 {
+			c.WindowMax = 1 + cl.dice.Int64N(40_000)
+		}
 		n.Arrived = 0
 		return c, true
 	}

@@ -137,6 +137,14 @@ func faultsOfVHost() []fault {
 			}},
 			checks: []check{by(sim.Prefetch), test(vhostPkg, "TestScenarios/consume-stopped", "deliver")},
 		},
+		{ // as if it were as large as before
+			name: "vhost: keep the window that is to be smaller",
+			edits: []edit{{
+				file: vhostDir + "channel.go", at: `	if c.WindowMax > 0 {`,
+				instead: `	if c.WindowMax > 0 && !(v.planted(FAULT) && c.WindowMax < n.most) {`,
+			}},
+			checks: []check{by(sim.Prefetch), test(vhostPkg, "TestScenarios/consume-window-changes", "deliver")},
+		},
 		{ // of their channel, when it is used up
 			name: "vhost: let consumers without acks pass the prefetch",
 			edits: []edit{{

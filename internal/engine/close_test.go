@@ -204,7 +204,7 @@ func TestAttachSaysWhyItTakesSoLong(t *testing.T) {
 		c.post(declare("work"))
 		synctest.Wait()
 		within(t, attachPatience, "the refusal", func() {
-			_, err := e.Attach(&client{t: t}, ConnInfo{Principal: authz.Broker(), Name: "test", VHost: "/", Window: WindowDefault})
+			_, err := e.Attach(&client{t: t}, ConnInfo{Principal: authz.Broker(), Name: "test", VHost: "/"})
 			var refused *amqp.Error
 			if !errors.As(err, &refused) || refused.Code != amqp.CodeInternalError || !strings.Contains(refused.Text, "did not respond in time") {
 				t.Errorf("refused with %v", err)

@@ -26,7 +26,7 @@ func TestConnectionLimits(t *testing.T) {
 			change(t, e, accounts.Command{Kind: kind, VHost: "v", User: "u", Name: accounts.LimitConnections, Limit: n})
 		}
 		try := func(user, vhost string) (*Session, string) {
-			s, err := e.Attach(&client{t: t, events: make(chan string, 10)}, ConnInfo{Principal: testPrincipal(user), VHost: vhost, Window: WindowDefault})
+			s, err := e.Attach(&client{t: t, events: make(chan string, 10)}, ConnInfo{Principal: testPrincipal(user), VHost: vhost})
 			if err != nil {
 				return nil, err.Error()
 			}

@@ -163,7 +163,8 @@ func attach(t *testing.T, e *Engine, user string) *client {
 	t.Helper()
 	c := &client{t: t, events: make(chan string, 10_000)}
 	var err error
-	if c.session, err = e.Attach(c, ConnInfo{Name: "test", Principal: testPrincipal(user), VHost: "/", Window: WindowDefault}); err != nil {
+	info := ConnInfo{Name: "test", Principal: testPrincipal(user), VHost: "/", Window: WindowDefault}
+	if c.session, err = e.Attach(c, info); err != nil {
 		t.Fatal(err)
 	}
 	c.open()

@@ -25,7 +25,8 @@ func attachTo(t *testing.T, e *Engine, vhostName string) *client {
 	t.Helper()
 	c := &client{t: t, events: make(chan string, 10_000)}
 	var err error
-	if c.session, err = e.Attach(c, ConnInfo{Principal: authz.Broker(), Name: "test", VHost: vhostName, Window: WindowDefault}); err != nil {
+	info := ConnInfo{Principal: authz.Broker(), Name: "test", VHost: vhostName, Window: WindowDefault}
+	if c.session, err = e.Attach(c, info); err != nil {
 		t.Fatal(err)
 	}
 	c.open()

@@ -8,10 +8,10 @@ import (
 )
 
 // A window is how many bytes may be on their way to a client. All that clients do not read is in memory, so a window
-// begins small, and is doubled each time that a quarter of it was written: up to WindowDefault, and up to an equal share
-// of windowsMost if many have grown. Who has more than that share gives it back with what is written next. Windows that
-// are not used are made small again when others want to grow. Only large windows keep their clients busy at little cost:
-// what was written is granted by quarters of the window, and each grant is a step.
+// begins small, and is doubled each time that a quarter of it was written: up to WindowDefault, and
+// up to an equal share of windowsMost if many have grown. Who has more than that share gives it back
+// with what is written next. Windows that are not used are made small again when others want to
+// grow. Small ones cost more: what was written is granted by quarters of a window, each a step.
 //
 // Source: ours, decision 22.
 const (

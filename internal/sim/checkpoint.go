@@ -185,7 +185,8 @@ func (w *world) sparse(z *checkpoint) error {
 	}
 	share := []float64{journal.SparseShare, 0.9}[w.dice.IntN(2)]
 	var rewriting *journal.Rewriting
-	j, took := w.journal, false
+	took := false
+	z.journal = w.journal
 	err := w.maintain(func(j *journal.Journal) (err error) {
 		before := j.Stats()
 		defer func() {
@@ -193,19 +194,17 @@ func (w *world) sparse(z *checkpoint) error {
 			took = after.Spares+after.Segments < before.Spares+before.Segments
 		}()
 		rewriting, err = j.Sparse(z.live, share)
+		z.rewriting = rewriting // whoever forsakes the checkpoint behind this call abandons it
 		return err
 	})
 	if w.checkpoint != z {
-		if rewriting != nil && w.journal == j {
-			j.Abandon(rewriting)
-		}
 		return nil
 	}
 	if rewriting == nil {
 		w.checkpoint = nil
 		return err
 	}
-	z.journal, z.rewriting, z.took, z.victims = j, rewriting, took, rewriting.Victims()
+	z.took, z.victims = took, rewriting.Victims()
 	var spans []storage.Span
 	for _, r := range rewriting.Ranges() {
 		spans = append(spans, storage.Span(r))

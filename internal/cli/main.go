@@ -55,7 +55,9 @@ func Main(argv0 string, args []string, stdin io.Reader, stdout, stderr io.Writer
 // connectTo makes a client for rabbitmqadmin.
 func connectTo(c *command.Call, t rabbitmqadmin.Target) (*api.Client, error) {
 	c.Options = command.Options{}
-	c.Options.Set("node", t.Base)
+	if t.Base != "" {
+		c.Options.Set("node", t.Base)
+	}
 	for name, value := range map[string]*string{"username": t.Username, "password": t.Password, "cacert": t.CACert} {
 		if value != nil {
 			c.Options.Set(name, *value)

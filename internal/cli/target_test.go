@@ -112,6 +112,12 @@ func TestAddressBesideTheSecret(t *testing.T) {
 		}
 	}
 	asked = nil
+	here := map[string]string{"BARTLEBY_DATA": dir}
+	code, out, _ := outcome(here, "rabbitmqadmin", "list", "users")
+	if code != 0 || len(asked) != 1 || asked[0] != "/mq/api/users Bearer xyz" {
+		t.Errorf("rabbitmqadmin: exit %d, asked %v, %s", code, asked, out)
+	}
+	asked = nil
 	env := map[string]string{"BARTLEBY_MANAGEMENT": s.URL}
 	if code, _, errs := outcome(env, "rabbitmqctl", "list_users", "--data", dir); code != 0 || len(asked) != 1 || asked[0] != "/api/users Bearer xyz" {
 		t.Errorf("exit %d, asked %v, %s", code, asked, errs)

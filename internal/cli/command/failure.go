@@ -151,7 +151,8 @@ func (c *Call) unavailable(detail, remedy string) error {
 }
 
 // otherAddress says how to name the broker.
-const otherAddress = "Give another address with --node http://host:port or the environment variable BARTLEBY_MANAGEMENT."
+const otherAddress = "Give another address with --node http://host:port or the environment variable BARTLEBY_MANAGEMENT, " +
+	"or the data directory of a broker on this machine with --data."
 
 // remedy says what to do if a broker cannot be reached.
 func remedy(err error) string {

@@ -54,7 +54,8 @@ const adminUsage = `Usage:
 
 Options:
   --host=HOST, -H HOST          connect to host HOST [default: localhost]
-  --port=PORT, -P PORT          connect to port PORT [default: 15672]
+  --port=PORT, -P PORT          connect to port PORT [default: 15672,
+                                or the port of the broker in BARTLEBY_DATA]
   --path-prefix=PREFIX          path before /api
   --base-uri=URI, -U URI        instead of host, port and prefix
   --vhost=VHOST, -V VHOST       virtual host [default: all for list, '/' for declare]
@@ -253,8 +254,12 @@ func (a *admin) reach() (cancel func(), err error) {
 		if prefix != "" {
 			base += "/" + prefix
 		}
-		if address := a.Env("BARTLEBY_MANAGEMENT"); address != "" && a.options["host"]+a.options["port"] == "" {
-			base = address
+		if a.options["host"]+a.options["port"] == "" {
+			if address := a.Env("BARTLEBY_MANAGEMENT"); address != "" {
+				base = address
+			} else if a.options["ssl"]+prefix == "" {
+				base = "" // the broker whose data directory is here
+			}
 		}
 	}
 	to := Target{Base: base, Username: a.option("username"), Password: a.option("password"), CACert: a.option("ssl-ca-cert-file")}

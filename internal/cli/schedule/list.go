@@ -12,7 +12,7 @@ import (
 func listScheduledHelp() string {
 	return filterHelp() + `
 
-Columns: ` + scheduledColumns + `
+Columns: ` + scheduledColumns + " " + keyColumn.Name + `
 Messages are listed in the order in which they are due. Without --limit all are listed.`
 }
 
@@ -29,9 +29,12 @@ const (
 	waitingColumns   = scheduledColumns + " queue why returns failures"
 )
 
+// keyColumn has the key under which a message is scheduled, empty if it has none.
+var keyColumn = command.Column{Name: "schedule_key", Path: "properties.headers.x-schedule-key"}
+
 // listWaits lists what waits at a path, in the columns that follow the first argument.
-func listWaits(c *command.Call, known, usual string, path ...string) error {
-	columns, err := c.Pick(c.Args[1:], command.Same(known), usual)
+func listWaits(c *command.Call, known []command.Column, usual string, path ...string) error {
+	columns, err := c.Pick(c.Args[1:], known, usual)
 	if err != nil {
 		return err
 	}
@@ -52,14 +55,14 @@ func listWaits(c *command.Call, known, usual string, path ...string) error {
 func listScheduled(c *command.Call) error {
 	exchange := c.Args[0]
 	c.Banner("Listing messages scheduled in exchange '%s' of vhost '%s' ...", exchange, c.VHost())
-	err := listWaits(c, scheduledColumns, "id due routing_key message_id payload_bytes", "x", "scheduled", c.VHost(), exchange)
+	err := listWaits(c, append(command.Same(scheduledColumns), keyColumn), "id due schedule_key routing_key message_id payload_bytes", "x", "scheduled", c.VHost(), exchange)
 	return noSchedule(c, err)
 }
 
 func listWaiting(c *command.Call) error {
 	queue := c.Args[0]
 	c.Banner("Listing messages that wait in queue '%s' of vhost '%s' ...", queue, c.VHost())
-	err := listWaits(c, waitingColumns, "id due why returns failures payload_bytes", "x", "waiting", c.VHost(), queue)
+	err := listWaits(c, command.Same(waitingColumns), "id due why returns failures payload_bytes", "x", "waiting", c.VHost(), queue)
 	return noWaiting(c, err)
 }
 

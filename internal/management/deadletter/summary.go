@@ -2,6 +2,7 @@ package deadletter
 
 import (
 	"context"
+	"math"
 
 	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
@@ -101,7 +102,8 @@ func secondsIf(age float64) *float64 {
 	if age < 0 {
 		return nil
 	}
-	return &age
+	seconds := math.Round(age*1e3) / 1e3 // the clock counts milliseconds
+	return &seconds
 }
 
 func showLostTotals(name string, s *vhost.LostCounts, evicted uint64) api.LostTotals {

@@ -10,7 +10,8 @@ import { Empty } from '../../lib/states.js';
 import { Icon } from '../../lib/icon.js';
 import { attempt, confirm } from '../../lib/layers.js';
 import { within, vhost, oneVHost } from '../../lib/vhosts.js';
-import { may } from '../../lib/session.js';
+import { Action } from '../../lib/action.js';
+import { lacksTag } from '../../lib/rights.js';
 import { Tabs } from './parts.js';
 import { Args } from './setting-parts.js';
 import { findingText } from './follow.js';
@@ -88,10 +89,8 @@ export function render({ query }) {
   });
   const columns = columnsOf(operator, lint.data?.findings || []);
   const source = useRows(got, columns, { usual: { sort: 'priority', reverse: true } });
-  const mayEdit = may(operator ? 'administrator' : 'policymaker');
-  const create =
-    mayEdit &&
-    html`<a class="button" href=${href('/policies/edit', { vhost: oneVHost.value, operator: operator ? '1' : '' })}><${Icon} name="plus" /> ${operator ? t('policies.create_operator') : t('policies.create')}</a>`;
+  const lacks = lacksTag(operator ? 'administrator' : 'policymaker');
+  const create = html`<${Action} lacks=${lacks} href=${href('/policies/edit', { vhost: oneVHost.value, operator: operator ? '1' : '' })}><${Icon} name="plus" /> ${operator ? t('policies.create_operator') : t('policies.create')}</${Action}>`;
   const example = policyCommands(here(), {
     vhost: oneVHost.value,
     name: 'dead-letters',

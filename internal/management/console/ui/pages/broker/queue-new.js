@@ -7,6 +7,8 @@ import { go, href, to } from '../../lib/router.js';
 import { attempt } from '../../lib/layers.js';
 import { Check, Radios, Select, TextArea, TextField } from '../../lib/form.js';
 import { Code, Codes } from '../../lib/code.js';
+import { Action } from '../../lib/action.js';
+import { rightsIn } from '../../lib/rights.js';
 import { oneVHost, vhosts } from '../../lib/vhosts.js';
 import { QueueLink, exchangeName, parseObject } from './parts.js';
 import { SettingField, written } from './setting-parts.js';
@@ -75,7 +77,10 @@ export function render({ query }) {
   const trouble = nameTrouble(f.name, options.data?.['strict-names']);
   const missing = letters === 'exchange' && exchanges.data && !exchanges.data.some((e) => e.name === exchange);
   const clash = there ? inequivalent(there, asked) : [];
+  const rights = rightsIn(vhost);
+  const lacks = f.name ? rights.queue('configure', f.name) : rights.any('configure');
   const ready =
+    !lacks &&
     !trouble &&
     !more.error &&
     clash.length === 0 &&
@@ -154,7 +159,11 @@ export function render({ query }) {
         <h2>${t('create.more')}</h2>
         <div class="form">${fields.filter(isOther).map((s) => fieldOf(s.name))}
           <${TextArea} className="whole" rows="3" label=${t('setting.arguments')} hint=${t('publish.headers_hint')} error=${more.error} value=${f.more} onInput=${put('more')} /></div>
-        <p class="buttons"><button type="submit" class="primary" disabled=${!ready}>${t('create.do')}</button></p>
+        <p class="buttons">${
+          lacks
+            ? html`<${Action} lacks=${lacks} className="primary">${t('create.do')}</${Action}> <span class="reason">${lacks}</span>`
+            : html`<button type="submit" class="primary" disabled=${!ready}>${t('create.do')}</button>`
+        }</p>
       </div>
       <aside class="card" aria-label=${t('create.result')}>
         <h2>${t('create.arguments')}</h2><${Code} text=${JSON.stringify(asked.arguments, null, 2)} label=${t('create.arguments')} />

@@ -10,7 +10,8 @@ import { Icon } from '../../lib/icon.js';
 import { Dialog, attempt, confirm, open } from '../../lib/layers.js';
 import { Select, TextField, Check } from '../../lib/form.js';
 import { loadVHosts } from '../../lib/vhosts.js';
-import { may } from '../../lib/session.js';
+import { Action } from '../../lib/action.js';
+import { lacksTag } from '../../lib/rights.js';
 import { Rate, rateOf, yesNo } from './parts.js';
 
 const columnsOf = () => [
@@ -71,7 +72,7 @@ export function render() {
   const got = useData((signal) => api.get('vhosts', {}, { signal }), [], { on: ['overview'], every: 10000 });
   const columns = columnsOf();
   const source = useRows(got, columns, { usual: { sort: 'name' } });
-  return html`<div class="page-head"><h1>${t('vhosts.title')}</h1>${may('administrator') && html`<button type="button" onClick=${createVHost}><${Icon} name="plus" /> ${t('vhosts.create')}</button>`}</div>
+  return html`<div class="page-head"><h1>${t('vhosts.title')}</h1><${Action} lacks=${lacksTag('administrator')} onClick=${createVHost}><${Icon} name="plus" /> ${t('vhosts.create')}</${Action}></div>
     <${Table} id="vhosts" caption=${t('vhosts.title')} source=${source} columns=${columns} onOpen=${(v) => go(to`/vhosts/${v.name}`)} />`;
 }
 

@@ -4,12 +4,13 @@ import { t } from '../lib/i18n.js';
 import { href } from '../lib/router.js';
 import { Command } from '../lib/states.js';
 import { Codes } from '../lib/code.js';
-import { here } from '../lib/here.js';
+import { useHere } from '../lib/here.js';
 import { oneVHost } from '../lib/vhosts.js';
 import { connectCode } from './code/clients.js';
 import { firstSteps } from './code/commands.js';
 
 export function Steps() {
+  const at = useHere();
   const steps = [
     [
       'create',
@@ -24,5 +25,5 @@ export function Steps() {
       ([name, commands, more]) => html`<li key=${name}><h3>${t(`first.${name}`)}</h3><p>${t(`first.${name}_text`)}</p>
       ${commands.map((words) => html`<${Command} key=${words.join(' ')} words=${words} label=${words.slice(2, 4).join(' ')} />`)}${more && html`<p>${more}</p>`}</li>`,
     )}</ol>
-    <details class="more"><summary>${t('first.connect')}</summary><${Codes} of=${connectCode(here(), oneVHost.value)} label=${t('first.connect')} /></details></section>`;
+    <details class="more"><summary>${t('first.connect')}</summary><${Codes} of=${connectCode(at, oneVHost.value)} label=${t('first.connect')} /></details></section>`;
 }

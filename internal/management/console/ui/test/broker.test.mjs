@@ -254,6 +254,9 @@ test('a record of the audit log is read: what was done, to what, and where that 
   });
   assert.equal(deedOf({ action: 'PUT', object: '/api/queues/shop/orders', status: 201 }).verb, 'create');
   assert.equal(deedOf({ action: 'POST', object: '/api/x/redrives/%2F/3/pause', status: 204 }).verb, 'pause');
+  // Tags are a text or a list, and none of them is no part of the sentence.
+  const tagged = (tags) => deedOf({ action: 'PUT', object: '/api/users/ann', status: 204, detail: { tags } }).parts;
+  assert.deepEqual([tagged([]), tagged(''), tagged(['a', 'b'])], [[], [], ['a, b']]);
   assert.equal(deedOf({ action: 'POST', object: '/api/never/heard/of', status: 204 }), null);
   assert.equal(plainObject('/api/policies/%2F/a%20b'), 'policies/%2F/a b');
 });

@@ -14,7 +14,7 @@ import { TextField } from '../../lib/form.js';
 import { first, lacksOwner } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
 import { oneVHost, vhost, within } from '../../lib/vhosts.js';
-import { here } from '../../lib/here.js';
+import { useHere } from '../../lib/here.js';
 import { connectCode } from '../code/clients.js';
 import { QueueLink, Rate, rateOf, yesNo } from './parts.js';
 import { Args } from './setting-parts.js';
@@ -75,6 +75,7 @@ const connectionColumns = () => [
 ];
 
 export function renderConnections() {
+  const at = useHere();
   const picked = useState(new Set());
   const source = useServerList(ofVHost('connections'), { usual: { sort: 'name' }, on: ['overview'] });
   return html`<h1>${t('connections.title')}</h1>
@@ -88,7 +89,7 @@ export function renderConnections() {
               source.refresh();
             }
           })}>${t('connections.close')}</${Action}>`}
-      empty=${html`<${Empty} title=${t('connections.none')} text=${t('connections.none_text')} code=${connectCode(here(), oneVHost.value)} />`} />`;
+      empty=${html`<${Empty} title=${t('connections.none')} text=${t('connections.none_text')} code=${connectCode(at, oneVHost.value)} />`} />`;
 }
 
 function Close({ close, names }) {

@@ -105,7 +105,13 @@ const routes = [
     'operator_policy',
     (n, d) => ({ parts: [d.pattern], to: ['policies'] }),
   ],
-  ['PUT DELETE', 'users/{name}', '', 'user', (n, d) => ({ parts: [d.tags], to: ['users', n.name] })],
+  [
+    'PUT DELETE',
+    'users/{name}',
+    '',
+    'user',
+    (n, d) => ({ parts: [[d.tags].flat().join(', ')], to: ['users', n.name] }),
+  ],
   ['POST', 'users/bulk-delete', 'delete', 'users', (n, d) => ({ name: (d.users || []).join(', ') })],
   ['PUT DELETE', 'permissions/{v}/{name}', '', 'permissions', (n) => ({ to: ['users', n.name] })],
   [

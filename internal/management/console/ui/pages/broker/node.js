@@ -1,6 +1,6 @@
 // The node: memory, disk, alarms, what it listens on, and what is on the disk.
 import { html } from '../../lib/html.js';
-import { t, num, size, span, percent } from '../../lib/i18n.js';
+import { t, has, word, num, size, span, percent } from '../../lib/i18n.js';
 import { api } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
@@ -21,10 +21,11 @@ export function render({ query }) {
     { on: ['overview'] },
   );
   const storage = useData((signal) => api.get('x/storage', {}, { signal }), [], { every: 10000 });
+  const product = useData((signal) => api.get('overview', { disable_stats: true }, { signal }), [], { every: 0 });
   const clock = useData((signal) => api.get('x/clock', {}, { signal }), [], { every: 10000 });
   return html`<${Shown} of=${got}>${(
     n,
-  ) => html`<div class="page-head"><h1>${n.name}</h1><span class="tag">${n.applications[0]?.description} · ${n.rabbitmq_version} · ${n.erlang_version}</span><${Ranges} range=${range} usual=${usual} /></div>
+  ) => html`<div class="page-head"><h1>${n.name}</h1><span class="tag">${product.data && `${product.data.product_name} ${product.data.product_version} · `}${t('overview.as_rabbitmq', { version: n.rabbitmq_version })}</span><${Ranges} range=${range} usual=${usual} /></div>
       <${Alarms} of=${n} />
       <div class="cards"><${Stat} title=${t('node.uptime')} value=${span(n.uptime)} /><${Stat} title=${t('connections.title')} value=${num(n.sockets_used)} />
         <${Stat} title=${t('node.files')} value=${`${num(n.fd_used)} / ${num(n.fd_total)}`} /><${Stat} title=${t('node.goroutines')} value=${num(n.proc_used)} /><${Stat} title=${t('node.cpus')} value=${num(n.processors)} />
@@ -34,7 +35,7 @@ export function render({ query }) {
         <section class="card"><h2>${t('node.disk')}</h2><p>${t('node.disk_free', { free: size(n.disk_free), limit: size(n.disk_free_limit) })}</p>
           <${Shown} of=${storage}>${(s) => html`<${Storage} of=${s} />`}</${Shown}></section>
         <section class="card"><h2>${t('node.listeners')}</h2><div class="table-box small" tabindex="0" role="region" aria-label=${t('node.listeners')}><table class="plain-table"><caption class="hidden">${t('node.listeners')}</caption><thead><tr><th scope="col">${t('connections.protocol')}</th><th scope="col">${t('node.address')}</th><th scope="col">${t('connections.tls')}</th></tr></thead>
-          <tbody>${n.listeners.map((l) => html`<tr key=${l.protocol + l.port}><td>${l.protocol}</td><td>${l.ip_address}:${String(l.port)}</td><td>${l.tls ? t('frame_words.yes') : t('frame_words.no')}</td></tr>`)}</tbody></table></div></section>
+          <tbody>${n.listeners.map((l) => html`<tr key=${l.protocol + l.port}><td>${l.protocol}</td><td>${l.ip_address.includes(':') ? `[${l.ip_address}]` : l.ip_address}:${String(l.port)}</td><td>${l.tls ? t('frame_words.yes') : t('frame_words.no')}</td></tr>`)}</tbody></table></div></section>
         <section class="card"><h2>${t('node.places')}</h2><dl class="pairs"><dt>${t('node.data')}</dt><dd><code>${n.db_dir || t('node.in_memory')}</code></dd><dt>${t('node.config')}</dt><dd>${n.config_files.map((f) => html`<code>${f}</code> `)}${n.config_files.length === 0 && '–'}</dd><dt>${t('node.logs')}</dt><dd>${n.log_files.map((f) => html`<code>${f}</code> `)}</dd>
           ${clock.data?.now && html`<dt>${t('node.clock')}</dt><dd><${When} at=${clock.data.now} /></dd>`}
           <dt>${t('node.clock_behind')}</dt><dd>${span(n.clock_behind_ms)}</dd></dl></section></div>`}</${Shown}>
@@ -68,6 +69,13 @@ function Readings({ of: n, range }) {
   return html`<div class="grid wide">${charts.map(([title, value, drawn]) => drawn && html`<section class="card" key=${title}><${Chart} title=${title} ...${drawn} value=${value} /></section>`)}</div>`;
 }
 
+// memoryName is what a part of the memory is for, with the broker's key beside it.
+const memoryWord = (name) => word('memory', name);
+const memoryName = (name) =>
+  has(`memory.${name}`)
+    ? html`${memoryWord(name)} <code class="small faint">${name}</code>`
+    : html`<code>${name}</code>`;
+
 function Memory({ of: n }) {
   const parts = Object.entries(n.memory || {})
     .filter(([k, v]) => typeof v === 'number' && v > 0 && !['strategy', 'total'].includes(k))
@@ -76,8 +84,8 @@ function Memory({ of: n }) {
     <${Progress} done=${n.mem_used} total=${n.mem_limit} label=${t('node.memory')} />
     ${
       parts.length > 0 &&
-      html`<${Bar} label=${t('node.memory')} parts=${parts.slice(0, 6).map(([label, value], i) => ({ label, value, n: i + 1 }))} />
-      <ul class="legend">${parts.slice(0, 6).map(([label, value], i) => html`<li key=${label}><i class=${`swatch s${i + 1}`}></i><code>${label}</code> <b>${size(value)}</b></li>`)}</ul>`
+      html`<${Bar} label=${t('node.memory')} parts=${parts.slice(0, 6).map(([name, value], i) => ({ label: memoryWord(name), value, n: i + 1 }))} />
+      <ul class="legend">${parts.slice(0, 6).map(([label, value], i) => html`<li key=${label}><i class=${`swatch s${i + 1}`}></i>${memoryName(label)} <b>${size(value)}</b></li>`)}</ul>`
     }</section>`;
 }
 

@@ -27,11 +27,19 @@ const isExchange = (name) => /-exchange$/.test(name);
 export const writtenOf = (name, value) =>
   value === '' && isExchange(name) ? t('exchange.default') : written(value, setting(name)?.kind);
 
+// keyed is the name of a setting in words with its key in small type; what has no words is its key only.
+export const keyed = (key) => {
+  const name = key.replace(/^x-/, '');
+  return has(`setting.${name}`)
+    ? html`<span class="cap">${t(`setting.${name}`)}</span> <code class="small faint">${key}</code>`
+    : html`<code>${key}</code>`;
+};
+
 // Args are arguments of something or the definition of a policy, one line each.
 export function Args({ of }) {
   const all = Object.entries(of || {});
   if (!all.length) return html`<span class="faint">–</span>`;
-  return html`<ul class="args">${all.map(([k, v]) => html`<li key=${k}><code>${k}</code> <span class="break">${writtenOf(k.replace(/^x-/, ''), v)}</span></li>`)}</ul>`;
+  return html`<ul class="args">${all.map(([k, v]) => html`<li key=${k}>${keyed(k)} <span class="break">${writtenOf(k.replace(/^x-/, ''), v)}</span></li>`)}</ul>`;
 }
 
 // BadgeList shows {code, text, outline}: a few characters each, and what they mean, for the pointer badge by badge, for the keyboard together.

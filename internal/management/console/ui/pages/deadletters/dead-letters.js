@@ -104,7 +104,7 @@ function Groups({ vhost, by, filter, waiting, lost }) {
   const columns = [
     {
       key: 'value',
-      title: t(by.startsWith('header:') ? 'letters.by_header' : `letters.by_${by}`),
+      title: by.startsWith('header:') ? by.slice('header:'.length) : t(`letters.by_${by}`),
       always: true,
       value: (g) => g.value,
       render: (g) =>

@@ -40,8 +40,8 @@ async function each(rows, action, body) {
   return changed;
 }
 
-// nameOf is how a dialog calls a message.
-const nameOf = (x) => x.message_id || t('schedule.nameless', { id: x.id });
+// nameOf is how a dialog calls a message: its schedule key, which commands and clients use, before its ids.
+const nameOf = (x) => scheduleKey(x) || x.message_id || x.id;
 
 // asCommands shows a change as commands, if it is of few messages of one exchange.
 const few = 20;

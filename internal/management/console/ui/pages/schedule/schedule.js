@@ -29,13 +29,13 @@ export function render() {
     <${Shown} of=${schedules}>${() =>
       all.length === 0
         ? html`<${Empty} title=${t('schedule.empty')} text=${t('schedule.empty_text')} code=${delayedCode} cli=${scheduledCommand} docs="scheduled-messages.md" />`
-        : html`<${Exchanges} all=${all} chosen=${q.exchange || ''} /><${Scaled} all=${all.filter((s) => !q.exchange || s.exchange === q.exchange)} query=${q} />`}</${Shown}>`;
+        : html`<${Exchanges} all=${all} chosen=${q.exchange || ''} /><${Scaled} all=${all.filter((s) => !q.exchange || s.exchange === q.exchange)} query=${q} changed=${schedules.refresh} />`}</${Shown}>`;
 }
 
 const views = ['month', 'day', 'hour'];
 
 // Scaled shows what waits on the scale that was chosen, or else on the smallest that has all of it.
-function Scaled({ all, query: q }) {
+function Scaled({ all, query: q, changed }) {
   const chosen = views.includes(q.view) ? q.view : '';
   const next = Math.min(...all.map((s) => s.next_due_ms ?? Infinity));
   const first = Number.isFinite(next) ? next : Date.now();
@@ -45,7 +45,7 @@ function Scaled({ all, query: q }) {
   const view = chosen || (wanted ? got.data : 'month');
   if (!view) return got.error ? html`<${Failure} error=${got.error} retry=${got.refresh} />` : html`<${Loading} />`;
   const at = Number(q.at) || (wanted && view !== 'month' ? first : Date.now());
-  return html`<${Waiting} all=${all} chosen=${q.exchange || ''} view=${view} at=${at} slot=${Number(q.slot) || 0} filter=${q.filter || ''} />`;
+  return html`<${Waiting} all=${all} chosen=${q.exchange || ''} view=${view} at=${at} slot=${Number(q.slot) || 0} filter=${q.filter || ''} changed=${changed} />`;
 }
 
 // fitting is the smallest view that has all that is due from a time on.
@@ -79,7 +79,7 @@ const pathsOf = (all, chosen) =>
     ? all.map((s) => `x/scheduled/${path`${s.vhost}/${s.exchange}`}`)
     : [vhost.value ? `x/scheduled/${path`${vhost.value}`}` : 'x/scheduled'];
 
-function Waiting({ all, chosen, view, at, slot, filter }) {
+function Waiting({ all, chosen, view, at, slot, filter, changed }) {
   const selection = useState(new Set());
   const cells = grid(view, at);
   const { from, until } = range(cells);
@@ -93,9 +93,10 @@ function Waiting({ all, chosen, view, at, slot, filter }) {
     part ? { from: part.from, until: part.until, filter } : { from, until, filter },
     { hold: selection[0].size > 0 },
   );
-  const done = (changed) => {
-    if (!changed) return;
+  const done = (acted) => {
+    if (!acted) return;
     selection[1](new Set());
+    changed();
     got.refresh();
     list.refresh();
   };

@@ -36,8 +36,15 @@ export function render({ params }) {
     <${Shown} of=${got}>${() => html`<div class="viewer">
       <${Way} message=${m} />
       <div class="viewer-body"><${Body} message=${bodyOf(m)} download=${false} whole=${() => setWhole(true)} /></div>
-      <div class="viewer-side"><${Facts} message=${m} /><${Properties} message=${m} /><${Headers} message=${m} /></div>
+      <div class="viewer-side"><${Facts} message=${m} /><${Properties} message=${m} /><${Headers} message=${asPublished(m)} /></div>
     </div>`}</${Shown}>`;
+}
+
+// asPublished is a message with the delay that its publisher set, which the broker turns negative once it applies.
+function asPublished(m) {
+  const headers = m.properties?.headers;
+  if (!(headers?.['x-delay'] < 0)) return m;
+  return { ...m, properties: { ...m.properties, headers: { ...headers, 'x-delay': -headers['x-delay'] } } };
 }
 
 // bodyOf is a message as the viewer of messages shows its body.

@@ -148,6 +148,7 @@ func KnownOptions() []Option {
 		{Name: "strip-deaths", About: "remove the x-death header"}, {Name: "drop-expiration", About: "remove the publisher's expiration"},
 		{Name: "wait", About: "wait for the end and print progress"}, {Name: "yes", Short: "y", About: "do not ask for confirmation"},
 		{Name: "payload", Value: "file", About: "file with the new payload, or - for standard input"},
+		{Name: "payload-text", Value: "text", About: "the new payload"},
 		{Name: "properties", Value: "properties", About: "all properties, including headers: a JSON object, or a file with one"},
 		{Name: "keep", About: "keep the original"},
 		{Name: "not", About: "mark the queue as no dead-character queue"},

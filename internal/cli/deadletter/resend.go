@@ -27,7 +27,14 @@ func resend(c *command.Call) error {
 	if err := resendTo(c, &post); err != nil {
 		return err
 	}
-	if file, ok := c.Options.Get("payload"); ok {
+	file, filed := c.Options.Get("payload")
+	text, written := c.Options.Get("payload-text")
+	switch {
+	case filed && written:
+		return c.Invalid("give either --payload or --payload-text.")
+	case written:
+		post.Payload = &text
+	case filed:
 		payload, err := c.ReadFile(file)
 		if err != nil {
 			return err

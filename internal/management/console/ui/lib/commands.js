@@ -22,12 +22,13 @@ export function cmd(word) {
   return typed;
 }
 
-// typed is a command as it is typed: {linux, windows}, by the names of shells. Lists in the list are lines of their own.
+// typed is a command as it is typed: {linux, windows}, by the names of shells. Lists in the list are lines of their own. cmd.exe takes no
+// word of several lines: windows is '' then.
 /** @param {(string | string[])[]} words */
 export function typed(words) {
   const line = (quote, continued) =>
     words.map((w) => (Array.isArray(w) ? `${continued}\n  ${w.map(quote).join(' ')}` : quote(w))).join(' ');
-  return { linux: line(sh, '\\'), windows: line(cmd, '^') };
+  return { linux: line(sh, '\\'), windows: words.flat().some((w) => /[\r\n]/.test(w)) ? '' : line(cmd, '^') };
 }
 
 // ctl is a command of bartleby ctl: its name, arguments, options.
@@ -40,9 +41,12 @@ export function ctl(name, args = [], options = []) {
 // inVHost is the option that names a virtual host, unless it is the default one.
 export const inVHost = (vhost) => (vhost === '/' ? [] : ['--vhost', vhost]);
 
-// curl is a request to the HTTP API at {base, user}; curl asks for the password, unless it is that of guest.
+// curl is a request to the HTTP API at {base, user}; curl asks for the password, unless it is that of guest. A body is JSON, or in a file
+// whose name is given as {file}.
 export function curl(at, method, path, body) {
   const words = ['curl', '-u', at.user === 'guest' ? 'guest:guest' : at.user];
   if (method !== (body === undefined ? 'GET' : 'POST')) words.push('-X', method);
-  return [...words, `${at.base}/api/${path}`, ...(body === undefined ? [] : [['-d', JSON.stringify(body)]])];
+  return [...words, `${at.base}/api/${path}`, ...(body === undefined ? [] : [bodyOf(body)])];
 }
+
+const bodyOf = (body) => (body.file ? ['--data-binary', `@${body.file}`] : ['-d', JSON.stringify(body)]);

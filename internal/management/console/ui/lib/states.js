@@ -34,7 +34,7 @@ export function Empty({ title, text, code, cli, docs, children }) {
 export function Command({ words, label }) {
   const all = (Array.isArray(words[0]) ? words : [words]).map(typed);
   const [linux, windows] = ['linux', 'windows'].map((shell) => all.map((lines) => lines[shell]).join('\n'));
-  return linux === windows
+  return linux === windows || all.some((lines) => lines.windows === '')
     ? html`<${Code} text=${linux} label=${label} />`
     : html`<${Codes} of=${{ linux, windows }} label=${label} />`;
 }

@@ -80,6 +80,7 @@ function divide(line) {
 test('cmd.exe hands over each word unchanged', () => {
   for (const command of [['program', ...words], ...commands.map((c) => c.flat())]) {
     const line = typed(command).windows;
+    if (line === '') continue; // a word of several lines
     assert.deepEqual(divide(cmdLine(line)), command, line);
   }
   assert.equal(typed(['x', '{"a":"b"}']).windows, String.raw`x "{\"a\":\"b\"}"`);

@@ -43,10 +43,21 @@ export function cases(at) {
     filter: `header.who:"it's"`,
     ...more,
   });
+  const all = (commands) => Object.values(commands).filter(Boolean);
+  const message = (m) => ({
+    properties: { delivery_mode: 2, headers: { who: hard } },
+    payload_encoding: 'string',
+    ...m,
+  });
+  const edited = { vhost: '/', queue: 'edited', lost: false, id: 1 }; // that the test has published first
+  const hash = {
+    password_hash: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+    hashing_algorithm: 'rabbit_password_hashing_sha256',
+  };
   // those that the test has scheduled first, in this order
   const [moved, cancelled, fired] = ['2-0', '2-1', '2-2'].map((id) => [{ vhost: '/', exchange: 'later', id }]);
   const careful = { rate: 100, canary: 10, watch_ms: 10000, stop_percent: 20, stop_no_consumer: true };
-  const all = { ...careful, order: 'newest', ramp: true, strip_deaths: true, drop_expiration: true };
+  const every = { ...careful, order: 'newest', ramp: true, strip_deaths: true, drop_expiration: true };
   return {
     queueCommand: [exported.queueCommand],
     firstSteps: Object.values(exported.firstSteps).flat(),
@@ -70,6 +81,50 @@ export function cases(at) {
       ...exported.deleteCommands(at, [{ vhost: '/', name: 'plain' }]).ctl,
       ...exported.deleteCommands(at, [{ vhost: '/', name: 'own' }]).curl,
     ],
+    publishCommands: [
+      { exchange: '', body: message({ routing_key: 'edited.to', payload: `{"who":"it's"}\n${hard}` }) },
+      { exchange: 'amq.fanout', body: message({ routing_key: hard, payload_encoding: 'base64', payload: 'eA==' }) },
+    ].flatMap((m) => all(exported.publishCommands(at, { vhost: '/', ...m }))),
+    resendCommands: [
+      {
+        keep: true,
+        exchange: '',
+        routing_key: 'edited.to',
+        payload: `{"who":"it's"}\n${hard}`,
+        payload_encoding: 'string',
+      },
+      { keep: true, exchange: 'amq.fanout', routing_key: 'edited', payload: 'eA==', payload_encoding: 'base64' },
+      { keep: true, target: { to: 'origin' }, force: true, properties: { headers: { who: hard } } },
+      { keep: false, exchange: '', routing_key: 'edited.to' },
+    ].flatMap((body, i) => all(exported.resendCommands(at, edited, body)).slice(0, i === 3 ? 1 : 2)),
+    importCommands: [
+      ...all(exported.importCommands(at, '', 'definitions.json')),
+      ...all(exported.importCommands(at, '/', 'of a vhost.json')),
+    ],
+    userCommands: [
+      { name: hard, body: { tags: '', password: 'secret' }, how: 'password', shown: true },
+      { name: 'eva', body: { tags: '', password: 'secret' }, how: 'password' },
+      { name: 'eva', body: { tags: 'monitoring', password: 'secret' }, how: 'password', known: true },
+      { name: 'eva', body: { tags: 'management,policymaker', ...hash }, how: 'keep', known: true },
+      { name: 'eva', body: { tags: '', password_hash: '' }, how: 'none', known: true },
+      { name: 'hashed', body: { tags: '', ...hash }, how: 'hash' },
+    ].flatMap(({ name, body, how, known = false, shown = false }) => {
+      const { ctl, curl } = exported.userCommands(at, name, body, { how, known, shown });
+      return shown ? [curl] : all({ ...ctl, curl });
+    }),
+    vhostCommands: [
+      ['eu', { description: '', tags: '', default_queue_type: 'classic', protected_from_deletion: false }],
+      ['eu', { description: hard, tags: 'a,b', default_queue_type: 'quorum', protected_from_deletion: true }, {}],
+    ].flatMap(([name, body, known]) => {
+      const { ctl, curl } = exported.vhostCommands(at, name, body, known);
+      return [...ctl, curl];
+    }),
+    grantCommands: all(
+      exported.grantCommands(at, { vhost: 'eu', user: 'eva', configure: '', write: '.*', read: hard }),
+    ),
+    topicCommands: all(
+      exported.topicCommands(at, { vhost: '/', user: 'eva', exchange: 'amq.topic', write: '^a', read: '' }),
+    ),
     scheduledCommands: [
       exported.scheduledCommands(at, 'cancel', cancelled),
       exported.scheduledCommands(at, 'fire', fired),
@@ -79,7 +134,7 @@ export function cases(at) {
     jobCommands: [
       job({}),
       job({ target: { to: 'queue' }, options: careful, force: true }),
-      job({ target: { to: 'queue', queue: 'orders.dlq' }, options: all, max: 5 }),
+      job({ target: { to: 'queue', queue: 'orders.dlq' }, options: every, max: 5 }),
       job({ target: { to: 'elsewhere', exchange: 'amq.direct', routing_key: hard } }),
       job({ target: { to: 'elsewhere', exchange: 'eu/orders' } }),
       job({ source: { lost: true }, target: { to: 'on' } }),

@@ -6,6 +6,9 @@ import { attempt, reasonOf } from '../../lib/layers.js';
 import { Icon } from '../../lib/icon.js';
 import { Field, Select } from '../../lib/form.js';
 import { save } from '../../lib/save.js';
+import { Commands } from '../../lib/states.js';
+import { here } from '../../lib/here.js';
+import { importCommands } from '../code/commands.js';
 import { vhosts, loadVHosts } from '../../lib/vhosts.js';
 import { compare, readDocument } from './definitions-diff.js';
 
@@ -68,6 +71,7 @@ export function render() {
         <tbody>${doc.kinds.map((k) => html`<tr key=${k.kind}><th scope="row">${kindName(k.kind)}</th>${['made', 'changed', 'kept', 'same'].map((w) => html`<td class="end">${num(k[w].length)}</td>`)}</tr>`)}</tbody></table></div>
       ${['changed', 'kept', 'made'].map((w) => doc.kinds.some((k) => k[w].length) && html`<details key=${w} open=${w !== 'made'}><summary>${t(`definitions.list_${w}`, { n: doc.kinds.reduce((n, k) => n + k[w].length, 0) })}</summary><ul>${doc.kinds.flatMap((k) => k[w].slice(0, 200).map((name) => html`<li class="break" key=${k.kind + name}>${kindName(k.kind)}: ${name}</li>`))}</ul></details>`)}
       <p class="hint">${t('definitions.whole_or_not')}</p>
+      <${Commands} commands=${importCommands(here(), vhost, doc.name)} />
       <p class="buttons"><button type="button" class="primary" onClick=${bring}>${t('definitions.do')}</button><button type="button" onClick=${() => take(null)}>${t('frame.cancel')}</button></p></section>`
     }`;
 }

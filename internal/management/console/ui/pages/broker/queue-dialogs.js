@@ -7,7 +7,7 @@ import { TextField, TextArea, NumberField, Select, Check } from '../../lib/form.
 import { Code } from '../../lib/code.js';
 import { Commands } from '../../lib/states.js';
 import { here } from '../../lib/here.js';
-import { bindCommands, deleteCommands, purgeCommands } from '../code/commands.js';
+import { bindCommands, deleteCommands, publishCommands, purgeCommands } from '../code/commands.js';
 import { first, rightsIn } from '../../lib/rights.js';
 import { exchangeName, parseObject } from './parts.js';
 
@@ -33,9 +33,7 @@ function Publish({ close, vhost, exchange, routingKey = '', fixed }) {
   const put = (name) => (v) => set({ ...f, [name]: v });
   const headers = parseObject(f.headers);
   const more = parseObject(f.properties);
-  const submit = async (e) => {
-    e.preventDefault();
-    if (headers.error || more.error) return;
+  const bodyOf = () => {
     const properties = { ...more.value, delivery_mode: f.persistent ? 2 : 1 };
     const table = { ...headers.value };
     if (f.delay !== null) table['x-delay'] = f.delay;
@@ -44,13 +42,13 @@ function Publish({ close, vhost, exchange, routingKey = '', fixed }) {
     if (f.id) properties.message_id = f.id;
     if (f.expiration !== null) properties.expiration = String(f.expiration);
     if (f.priority !== null) properties.priority = f.priority;
+    return { properties, routing_key: f.key, payload: f.payload, payload_encoding: f.encoding };
+  };
+  const submit = async (e) => {
+    e.preventDefault();
+    if (headers.error || more.error) return;
     try {
-      const answer = await api.post(path`exchanges/${vhost}/${exchangeName(f.exchange)}/publish`, {
-        properties,
-        routing_key: f.key,
-        payload: f.payload,
-        payload_encoding: f.encoding,
-      });
+      const answer = await api.post(path`exchanges/${vhost}/${exchangeName(f.exchange)}/publish`, bodyOf());
       say(
         answer.scheduled?.length
           ? { good: true, text: t('publish.scheduled', { ids: answer.scheduled.join(', ') }) }
@@ -81,6 +79,7 @@ function Publish({ close, vhost, exchange, routingKey = '', fixed }) {
       <${TextArea} label=${t('publish.headers')} hint=${t('publish.headers_hint')} error=${headers.error} value=${f.headers} onInput=${put('headers')} rows="3" />
       <${TextArea} label=${t('publish.properties')} hint=${t('publish.properties_hint')} error=${more.error} value=${f.properties} onInput=${put('properties')} rows="3" />
     </form>
+    ${!headers.error && !more.error && html`<${Commands} commands=${publishCommands(here(), { vhost, exchange: f.exchange, body: bodyOf() })} />`}
     ${said && html`<p class=${`banner ${said.good ? 'good' : 'bad'}`} role="status">${said.text}</p>`}
   </${Dialog}>`;
 }

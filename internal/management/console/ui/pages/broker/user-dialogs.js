@@ -6,6 +6,9 @@ import { useData } from '../../lib/live.js';
 import { Dialog, attempt } from '../../lib/layers.js';
 import { Check, Radios, Select, TextField } from '../../lib/form.js';
 import { CopyButton } from '../../lib/code.js';
+import { Commands } from '../../lib/states.js';
+import { here } from '../../lib/here.js';
+import { grantCommands, topicCommands, userCommands } from '../code/commands.js';
 import { vhosts } from '../../lib/vhosts.js';
 import { allows } from '../../lib/permissions.js';
 import { lookAround, password, trouble, usual } from './rights.js';
@@ -23,14 +26,14 @@ export function EditUser({ close, known }) {
     shown: false,
   });
   const put = (name) => (v) => set({ ...f, [name]: v });
+  const body = { tags: [...f.tags].join(',') };
+  if (f.how === 'password') body.password = f.password;
+  if (f.how === 'hash') body.password_hash = f.hash;
+  if (f.how === 'none') body.password_hash = '';
+  if (f.how === 'keep')
+    Object.assign(body, { password_hash: known.password_hash, hashing_algorithm: known.hashing_algorithm });
   const submit = async (e) => {
     e.preventDefault();
-    const body = { tags: [...f.tags].join(',') };
-    if (f.how === 'password') body.password = f.password;
-    if (f.how === 'hash') body.password_hash = f.hash;
-    if (f.how === 'none') body.password_hash = '';
-    if (f.how === 'keep')
-      Object.assign(body, { password_hash: known.password_hash, hashing_algorithm: known.hashing_algorithm });
     if (await attempt(() => api.put(path`users/${f.name}`, body), t('users.saved', { name: f.name }))) close(f.name);
   };
   const others = [...f.tags].filter((tag) => !tagNames.includes(tag));
@@ -56,7 +59,8 @@ export function EditUser({ close, known }) {
             set({ ...f, tags });
           }} />`,
       )}</fieldset>
-    </form></${Dialog}>`;
+    </form>
+    ${f.name && html`<${Commands} commands=${userCommands(here(), f.name, body, { known, how: f.how, shown: f.shown })} />`}</${Dialog}>`;
 }
 
 // useNames are the queues and exchanges of a virtual host, to say how many an expression lets through.
@@ -112,7 +116,8 @@ export function Grant({ close, user, vhost: fixed, known }) {
       ${!fixed && html`<${Select} label=${t('queues.vhost')} value=${vhost} onInput=${setVHost} options=${vhosts.value} />`}
       <p class="buttons">${Object.entries(usual).map(([name, [configure, write, read]]) => html`<button type="button" class="small" key=${name} onClick=${() => set({ ...f, configure, write, read })}>${t(`usual.${name}`)}</button>`)}</p>
       ${['configure', 'write', 'read'].map((right) => html`<${Expression} key=${right} label=${t(`right.${right}`)} value=${f[right]} onInput=${put(right)} names=${names} />`)}
-    </form></${Dialog}>`;
+    </form>
+    <${Commands} commands=${grantCommands(here(), { ...f, vhost, user })} /></${Dialog}>`;
 }
 
 // GrantTopic changes what keys a user may publish and bind with at a topic exchange.
@@ -142,5 +147,6 @@ export function GrantTopic({ close, user, known }) {
       <${Expression} label=${t('users.topic_write')} value=${f.write} onInput=${put('write')} />
       <${Expression} label=${t('users.topic_read')} value=${f.read} onInput=${put('read')} />
       <p class="hint">${t('users.topic_hint')}</p>
-    </form></${Dialog}>`;
+    </form>
+    ${f.exchange && html`<${Commands} commands=${topicCommands(here(), { ...f, user })} />`}</${Dialog}>`;
 }

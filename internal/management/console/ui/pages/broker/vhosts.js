@@ -9,6 +9,9 @@ import { Table } from '../../lib/table.js';
 import { Icon } from '../../lib/icon.js';
 import { Dialog, attempt, confirm, open } from '../../lib/layers.js';
 import { Select, TextField, Check } from '../../lib/form.js';
+import { Commands } from '../../lib/states.js';
+import { here } from '../../lib/here.js';
+import { vhostCommands } from '../code/commands.js';
 import { loadVHosts } from '../../lib/vhosts.js';
 import { Action } from '../../lib/action.js';
 import { lacksTag } from '../../lib/rights.js';
@@ -94,14 +97,14 @@ export function EditVHost({ close, known }) {
     keep: known?.protected_from_deletion || false,
   });
   const put = (name) => (v) => set({ ...f, [name]: v });
+  const body = {
+    description: f.description,
+    tags: f.tags,
+    default_queue_type: f.type,
+    protected_from_deletion: f.keep,
+  };
   const submit = async (e) => {
     e.preventDefault();
-    const body = {
-      description: f.description,
-      tags: f.tags,
-      default_queue_type: f.type,
-      protected_from_deletion: f.keep,
-    };
     if (await attempt(() => api.put(path`vhosts/${f.name}`, body), t('vhosts.saved', { name: f.name }))) close(f.name);
   };
   return html`<${Dialog} title=${known ? known.name : t('vhosts.create')} close=${() => close()} actions=${html`<button type="button" onClick=${() => close()}>${t('frame.cancel')}</button><button type="submit" form="vhost" class="primary">${t('policies.save')}</button>`}>
@@ -111,7 +114,8 @@ export function EditVHost({ close, known }) {
       <${TextField} label=${t('users.tags')} value=${f.tags} onInput=${put('tags')} />
       <${Select} label=${t('vhosts.default_type')} value=${f.type} onInput=${put('type')} options=${['classic', 'quorum']} />
       <${Check} label=${t('vhosts.protect')} value=${f.keep} onInput=${put('keep')} />
-    </form></${Dialog}>`;
+    </form>
+    ${f.name && html`<${Commands} commands=${vhostCommands(here(), f.name, body, known)} />`}</${Dialog}>`;
 }
 
 // removeVHost asks, and deletes a virtual host with all that is in it.

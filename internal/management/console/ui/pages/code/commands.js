@@ -94,6 +94,88 @@ export function bindCommands(at, { vhost, source, type, name, key, args = {} }) 
   };
 }
 
+// publishCommands publish a message as the HTTP API takes it, in body. bartleby ctl takes text only.
+export function publishCommands(at, { vhost, exchange, body }) {
+  const { routing_key: key, payload, payload_encoding: encoding, properties } = body;
+  const options = [...inVHost(vhost), ...given('--exchange', exchange), '--properties', JSON.stringify(properties)];
+  return {
+    ctl: encoding === 'string' && ctl('publish_message', [key, payload], options),
+    curl: curl(at, 'POST', `exchanges/${to(vhost, exchange || 'amq.default')}/publish`, body),
+  };
+}
+
+// resendCommands publish a message of a place {vhost, queue, lost} again, edited as the body says.
+export function resendCommands(at, { vhost, queue, lost, id }, body) {
+  const { target, exchange, routing_key: key, payload, payload_encoding: encoding, properties, keep, force } = body;
+  const text = (name, value) => (value === undefined ? [] : [name, value]);
+  const options = [
+    ...inVHost(vhost),
+    ...given('--to', target?.to),
+    ...text('--exchange', exchange),
+    ...text('--routing-key', key),
+    ...text('--payload-text', payload),
+    ...text('--properties', properties && JSON.stringify(properties)),
+    ...(keep ? ['--keep'] : []),
+    ...(force ? ['--force'] : []),
+    ...(lost ? ['--lost'] : []),
+  ];
+  const path = lost ? `x/lost-letters/${to(vhost)}` : `x/queues/${to(vhost, queue)}`;
+  return {
+    ctl: encoding !== 'base64' && ctl('resend_letter', [...(lost ? [] : [queue]), String(id)], options),
+    curl: curl(at, 'POST', `${path}/messages/${to(id)}/resend`, body),
+  };
+}
+
+// importCommands import a file of definitions: of everything, or of one virtual host, which bartleby ctl does not do.
+export const importCommands = (at, vhost, file) => ({
+  ctl: !vhost && ctl('import_definitions', [file]),
+  curl: curl(at, 'POST', vhost ? `definitions/${to(vhost)}` : 'definitions', { file }),
+});
+
+// userCommands make a user, or change one that is known. how is what becomes of the password: password, hash, none, keep. bartleby ctl
+// asks for a password; curl has it, so that command is there only where the password is shown.
+export function userCommands(at, name, body, { known, how, shown }) {
+  const change = {
+    password: () => [ctl(known ? 'change_password' : 'add_user', [name])],
+    hash: () => !known && [ctl('add_user', [name, body.password_hash], ['--pre-hashed-password'])],
+    none: () => known && [ctl('clear_password', [name])],
+    keep: () => [],
+  }[how]();
+  return {
+    ctl: change && [...change, ctl('set_user_tags', [name, ...body.tags.split(',').filter(Boolean)])],
+    curl: (how !== 'password' || shown) && curl(at, 'PUT', `users/${to(name)}`, body),
+  };
+}
+
+// grantCommands and topicCommands set the permissions of a user in a virtual host, and those for the keys of a topic exchange.
+export const grantCommands = (at, { vhost, user, configure, write, read }) => ({
+  ctl: ctl('set_permissions', [user, configure, write, read], inVHost(vhost)),
+  curl: curl(at, 'PUT', `permissions/${to(vhost, user)}`, { configure, write, read }),
+});
+export const topicCommands = (at, { vhost, user, exchange, write, read }) => ({
+  ctl: ctl('set_topic_permissions', [user, exchange, write, read], inVHost(vhost)),
+  curl: curl(at, 'PUT', `topic-permissions/${to(vhost, user)}`, { exchange, write, read }),
+});
+
+// vhostCommands make a virtual host, or change one that is known.
+export function vhostCommands(at, name, body, known) {
+  const text = (option, value) => (known || value ? [option, value] : []);
+  const options = [
+    ...text('--description', body.description),
+    ...text('--tags', body.tags),
+    ...['--default-queue-type', body.default_queue_type],
+  ];
+  const protect = body.protected_from_deletion;
+  const verb = protect ? 'enable' : 'disable';
+  return {
+    ctl: [
+      ctl(known ? 'update_vhost_metadata' : 'add_vhost', [name], options),
+      ...(protect !== !!known?.protected_from_deletion ? [ctl(`${verb}_vhost_deletion_protection`, [name])] : []),
+    ],
+    curl: curl(at, 'PUT', `vhosts/${to(name)}`, body),
+  };
+}
+
 // scheduledCommands change scheduled messages of one exchange: verb is fire, cancel or reschedule, time {at} or {in} in ms.
 export function scheduledCommands(at, verb, rows, time = {}) {
   const [{ vhost, exchange }] = rows;

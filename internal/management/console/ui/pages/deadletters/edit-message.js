@@ -5,6 +5,9 @@ import { api } from '../../lib/api.js';
 import { Dialog, open, reasonOf, toast } from '../../lib/layers.js';
 import { Check, Radios, TextArea, TextField } from '../../lib/form.js';
 import { Icon } from '../../lib/icon.js';
+import { Commands } from '../../lib/states.js';
+import { here } from '../../lib/here.js';
+import { resendCommands } from '../code/commands.js';
 import { at, sourceOf } from '../messages/address.js';
 import { diff } from './diff.js';
 import { originOf } from '../messages/timeline.js';
@@ -48,9 +51,7 @@ function Edit({ close, message: l }) {
   const bad = wrong.properties || wrong.headers;
   const rerouted = now.exchange !== before.exchange || now.key !== before.key;
   const same = review?.outcome === 'same_queue';
-  const send = async (dry) => {
-    setBusy(true);
-    setError('');
+  const bodyOf = (dry) => {
     const body = { keep, dry_run: dry };
     if (same && force && !dry) body.force = true;
     // An exchange or key that is given replaces all its keys, CC among them: what is not changed is left out.
@@ -67,8 +68,13 @@ function Edit({ close, message: l }) {
         headers: { ...JSON.parse(now.headers), ...Object.fromEntries(headers.filter(([k]) => locked.test(k))) },
       };
     }
+    return body;
+  };
+  const send = async (dry) => {
+    setBusy(true);
+    setError('');
     try {
-      const answer = await api.post(`${at(l)}/resend`, body);
+      const answer = await api.post(`${at(l)}/resend`, bodyOf(dry));
       if (!dry) {
         const queues = answer.queues.join(', ');
         toast(
@@ -114,6 +120,7 @@ function Edit({ close, message: l }) {
       })} error=${wrong.headers} value=${now.headers} onInput=${set('headers')} rows="5" />
       <${Check} label=${t('resend.keep')} hint=${t('resend.keep_hint')} value=${keep} onInput=${setKeep} />`
     }
+    ${!bad && !l.truncated && html`<${Commands} commands=${resendCommands(here(), { ...l, lost: l.place === 'lost' }, bodyOf(false))} />`}
   </${Dialog}>`;
 }
 

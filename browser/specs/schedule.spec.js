@@ -206,3 +206,26 @@ world.test('what waits for its retry is retried now from the list of messages', 
   await c.text('waiting.retried', { n: 2 }).waitFor();
   await c.page.getByText(c.say('waiting.n_wait', { n: 2 })).waitFor({ state: 'detached' });
 });
+
+world.test('a message that waits is retried now where it is selected, and on its page', async (c) => {
+  const channel = await c.broker.channel();
+  await channel.assertQueue('single', {
+    durable: true,
+    arguments: { 'x-queue-type': 'quorum', 'x-delayed-retry-type': 'all', 'x-delayed-retry-min': 600_000 },
+  });
+  await publish(channel, '', 'single', [{ body: 'a' }, { body: 'b' }]);
+  for (let i = 0; i < 2; i++) {
+    const got = await channel.get('single');
+    if (got) channel.nack(got, false, true);
+  }
+  await c.open('/queues/%2F/single?tab=messages');
+  const row = c.page.locator('tbody tr[data-index]').first();
+  await row.getByRole('checkbox').check();
+  await c.button('waiting.retry_some', { n: 1 }).click();
+  await c.text('waiting.retried', { n: 1 }).waitFor();
+  await c.page.getByText(c.say('waiting.n_wait', { n: 1 })).waitFor();
+  await c.page.locator('tbody tr[data-index]').nth(1).getByRole('link').first().click();
+  await c.button('waiting.retry_one').click();
+  await c.button('waiting.retry_one').waitFor({ state: 'detached' });
+  await c.accessible();
+});

@@ -36,6 +36,13 @@ func TestWaitingInQueues(t *testing.T) {
 	if first.Why != "retry" || *first.Returns != 1 || first.DueMS != 1_700_000_001_001 || first.RoutingKey != "q" || first.Exchange != "" {
 		t.Errorf("returned: %+v", first)
 	}
+	ids := map[string]bool{}
+	for _, m := range read[api.MessagePage](d, "/api/x/queues/%2F/q/messages").Items {
+		ids[m.WaitingID] = true
+	}
+	if !ids[first.ID] || !ids[timed.ID] {
+		t.Errorf("the messages have the waiting IDs %v", ids)
+	}
 	if half := read[api.WaitingPage](d, path+"?limit=2"); len(half.Items) != 2 || half.Next == nil ||
 		len(read[api.WaitingPage](d, path+"?limit=2&after="+*half.Next).Items) != 2 {
 		t.Errorf("in portions: %+v", half)

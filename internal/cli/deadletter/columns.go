@@ -9,7 +9,8 @@ const (
 	lostColumns    = "id cause at lost_at died_at queue reason target exchange routing_keys size persistent deaths"
 	noteColumns    = "by value text user at"
 	messageColumns = "id vhost place queue state exchange routing_keys redelivered returns persistent size due " +
-		"expires cause target at lost_at message_id deaths first_death last_death redrives redrive properties payload payload_encoding"
+		"expires cause target at lost_at message_id deaths first_death last_death redrives redrive waiting_id " +
+		"properties payload payload_encoding"
 	redriveColumns = "id user action source ids filter max target options state why begun ended looked matched moved " +
 		"refused came_back left total rate eta_ms"
 )

@@ -83,6 +83,9 @@ func (s *renderer) render(x *vhost.Seen) (api.StoredMessage, error) {
 		Redelivered: x.Redelivered, Returns: int64(x.Returns), Persistent: x.Persistent, Size: x.BodyBytes(),
 		Due: s.instant(x.Scheduled || x.StateName() == "waiting", int64(x.Until)), Expires: s.instant(x.ExpireAt != 0, int64(x.ExpireAt)),
 	}
+	if l.State == "waiting" {
+		l.WaitingID = x.ScheduledID().String()
+	}
 	content := x.Head()
 	l.Exchange, l.RoutingKeys = string(content.Exchange), api.List[string]{string(content.RoutingKey)}
 	if h := x.History(); h != nil {

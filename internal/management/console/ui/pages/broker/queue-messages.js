@@ -1,7 +1,6 @@
 // The messages of a queue, looked at without a change; what died elsewhere can be sent back from here.
 import { html, useState } from '../../lib/html.js';
 import { t, size, word } from '../../lib/i18n.js';
-import { api, path } from '../../lib/api.js';
 import { go, href, setQuery, route, to } from '../../lib/router.js';
 import { rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
@@ -14,6 +13,7 @@ import { Select } from '../../lib/form.js';
 import { base, keyOf, page } from '../messages/address.js';
 import { IndexState, exceptionColumn, useMessages } from '../messages/message-table.js';
 import { faultOf } from '../messages/badges.js';
+import { retryNow, waitingIds } from '../messages/retry.js';
 import { FilterBox } from '../messages/filter-box.js';
 import { beginRedrive } from '../deadletters/redrive.js';
 import { scopesOf } from '../deadletters/job-scopes.js';
@@ -58,11 +58,7 @@ const columns = (messages) => [
 
 // Waiting is what to do about messages that wait for their retry: all are retried now, or some on their own tab.
 function Waiting({ vhost, name, n, done }) {
-  const retry = () =>
-    attempt(
-      () => api.post(path`x/waiting/${vhost}/${name}/retry`, { all: true }),
-      (a) => t('waiting.retried', { n: a.count }),
-    ).then(done);
+  const retry = () => retryNow(vhost, name, { all: true }).then(done);
   return html`<p class="banner" role="status"><${Icon} name="expired" /> ${t('waiting.n_wait', { n })}
     <${Action} className="small" lacks=${rightsIn(vhost).queue('read', name)} onClick=${retry}>${t('waiting.retry_all')}</${Action}>
     <a href=${href(to`/queues/${vhost}/${name}`, { tab: 'waiting' })}>${t('waiting.title')}</a></p>`;
@@ -83,6 +79,11 @@ export function Messages({ vhost, name, count, waiting }) {
       if (jobs) selection[1](new Set());
       messages.refresh();
     });
+  const waitingOnes = waitingIds(chosen);
+  const retry = async () => {
+    if (await retryNow(vhost, name, { ids: waitingOnes })) selection[1](new Set());
+    messages.refresh();
+  };
   const source = {
     rows: messages.items,
     total: messages.items.length,
@@ -108,6 +109,7 @@ export function Messages({ vhost, name, count, waiting }) {
       actions=${() =>
         messages.items.length > 0 &&
         html`<button type="button" onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</button>
-        <button type="button" onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</button>`}
+        <button type="button" onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</button>
+        ${waitingOnes.length > 0 && html`<${Action} lacks=${rightsIn(vhost).queue('read', name)} onClick=${retry}><${Icon} name="play" /> ${t('waiting.retry_some', { n: waitingOnes.length })}</${Action}>`}`}
       empty=${!filter && html`<${Empty} title=${t('message.none')} text=${t('message.none_text')} />`} />`;
 }

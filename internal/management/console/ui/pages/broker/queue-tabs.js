@@ -17,6 +17,7 @@ import { Args } from './setting-parts.js';
 import { bind, lacksToBind, unbind } from './queue-dialogs.js';
 import { bindCode, consumeCode } from '../code/clients.js';
 import { retryCommand } from '../code/commands.js';
+import { retryNow } from '../messages/retry.js';
 import { patternOf } from './queue-name.js';
 
 const consumerColumns = () => [
@@ -151,11 +152,7 @@ export function WaitingList({ vhost, name }) {
     [vhost, name],
   );
   const retry = async (body) => {
-    const done = await attempt(
-      () => api.post(path`x/waiting/${vhost}/${name}/retry`, body),
-      (a) => t('waiting.retried', { n: a.count }),
-    );
-    if (done) {
+    if (await retryNow(vhost, name, body)) {
       picked[1](new Set());
       list.refresh();
     }

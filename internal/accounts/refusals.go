@@ -6,7 +6,8 @@ import "github.com/bartleby-mq/bartleby/internal/amqp"
 
 // RefuseQueue is the answer to an operation on a queue that is not Allowed; it closes the channel.
 func RefuseQueue(op Operation, queue, vhost, user string) *amqp.Error {
-	return amqp.AccessRefused("%s access to queue '%s' in vhost '%s' refused for user '%s'", op, queue, vhost, user)
+	missing := amqp.Missing{What: "queue", Right: op.String(), Name: queue}
+	return lacking(missing, "%s access to queue '%s' in vhost '%s' refused for user '%s'", op, queue, vhost, user)
 }
 
 // RefuseExchange is the answer to an operation on an exchange that is not Allowed; it closes the channel.
@@ -14,12 +15,22 @@ func RefuseExchange(op Operation, exchange, vhost, user string) *amqp.Error {
 	if exchange == "" {
 		exchange = DefaultExchange
 	}
-	return amqp.AccessRefused("%s access to exchange '%s' in vhost '%s' refused for user '%s'", op, exchange, vhost, user)
+	missing := amqp.Missing{What: "exchange", Right: op.String(), Name: exchange}
+	return lacking(missing, "%s access to exchange '%s' in vhost '%s' refused for user '%s'", op, exchange, vhost, user)
 }
 
 // RefuseTopic is the answer to a routing or binding key that is not TopicAllowed; it closes the channel.
 func RefuseTopic(op Operation, key, exchange, vhost, user string) *amqp.Error {
-	return amqp.AccessRefused("%s access to topic '%s' in exchange '%s' in vhost '%s' refused for user '%s'", op, key, exchange, vhost, user)
+	missing := amqp.Missing{What: "topic", Right: op.String(), Name: key, Exchange: exchange}
+	return lacking(missing, "%s access to topic '%s' in exchange '%s' in vhost '%s' refused for user '%s'",
+		op, key, exchange, vhost, user)
+}
+
+// lacking refuses a user who lacks something.
+func lacking(missing amqp.Missing, format string, args ...any) *amqp.Error {
+	e := amqp.AccessRefused(format, args...)
+	e.Missing = &missing
+	return e
 }
 
 // RefuseVHost is the answer to a user who lacks HasAccess; it closes the connection.

@@ -82,6 +82,22 @@ type Error struct {
 	ClassID  uint16 // with MethodID the method that failed; 0, 0 when none is to blame
 	MethodID uint16
 	Later    bool // the node lacks something for now, such as space on its disk: nothing is wrong with the request
+	// Missing is what the user lacks; nil if that is not why, or not known. It is not in the reply.
+	Missing *Missing
+}
+
+// Missing is a permission, a tag or the like that a user lacks, for programs: a text is for people.
+type Missing struct {
+	// queue, exchange, topic: a Right on Name; tag; vhost: any permission in it; connection and owner: to be the user
+	// that it belongs to; died, source, notes: to read the queue of a death, of a job, or all queues
+	What     string `json:"what"`
+	Right    string `json:"right,omitempty"`    // configure, write, read
+	Name     string `json:"name,omitempty"`     // of the queue or the exchange; the routing key
+	Exchange string `json:"exchange,omitempty"` // of the routing key
+	Tag      string `json:"tag,omitempty"`
+	User     string `json:"user,omitempty"`  // the owner
+	VHost    string `json:"vhost,omitempty"` // of the notes
+	ID       string `json:"id,omitempty"`    // of the job
 }
 
 // Errorf makes a refusal whose text is the code's name, " - " and the explanation. An explanation that makes the text

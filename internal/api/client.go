@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
 // answerBytesMax bounds what the client takes from a broker as one answer: a hundred thousand queues are some 100 MiB.
@@ -25,7 +27,9 @@ type Error struct {
 	Status int    `json:"-"`      // of HTTP
 	Kind   string `json:"error"`  // bad_request, not_authorised, Object Not Found, …
 	Reason string `json:"reason"` // a sentence for people
-	Body   string `json:"-"`      // all of what was answered, of an Error of a Client
+	// what the user lacks, for programs, if that is why
+	Missing *amqp.Missing `json:"lacks,omitempty"`
+	Body    string        `json:"-"` // all of what was answered, of an Error of a Client
 }
 
 // Error is the reason, with the status.

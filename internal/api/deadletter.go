@@ -18,8 +18,8 @@ type StoredMessage struct {
 	Size        int64        `json:"size"` // of the payload, bytes
 	Due         *string      `json:"due"`  // RFC 3339 with ms: until when it waits
 	// of a message that waits in a queue: its ID for /api/x/waiting/{vhost}/{queue}/retry
-	WaitingID string `json:"waiting_id,omitempty"`
-	Expires     *string      `json:"expires"`
+	WaitingID string  `json:"waiting_id,omitempty"`
+	Expires   *string `json:"expires"`
 	// of a lost letter or held dead letter: no_exchange, no_route, cycle, refused, hops, delivery_limit,
 	// discarded
 	Cause     *string      `json:"cause"`

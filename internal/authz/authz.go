@@ -42,17 +42,22 @@ func (p *Principal) Expired(now time.Time) bool { return !p.Until.IsZero() && !n
 
 // Denied says why something is denied.
 type Denied struct {
-	Reason string
-	amqp   *amqp.Error // the same in the words of AMQP; nil: they are the reason
+	Reason  string
+	Missing *amqp.Missing // what the principal lacks
+	amqp    *amqp.Error   // the same in the words of AMQP; nil: they are the reason
 }
 
 // Error implements error.
 func (d *Denied) Error() string { return d.Reason }
 
-func deny(format string, args ...any) error { return &Denied{Reason: fmt.Sprintf(format, args...)} }
+func deny(missing amqp.Missing, format string, args ...any) error {
+	return &Denied{Reason: fmt.Sprintf(format, args...), Missing: &missing}
+}
+
+func denyTag(tag string) error { return deny(amqp.Missing{What: "tag", Tag: tag}, "Not %s user", tag) }
 
 // refuse is the denial of what AMQP refuses with this answer.
-func refuse(r *amqp.Error) error { return &Denied{Refused(r), r} }
+func refuse(r *amqp.Error) error { return &Denied{Refused(r), r.Missing, r} }
 
 // Refused is the reason of a refusal in the HTTP API: it names the permission or the tag that is missing.
 func Refused(r *amqp.Error) string { return "Access refused: " + r.Reason() }
@@ -122,7 +127,7 @@ func (r *Rights) Has(tag Tag) bool {
 // Need denies whoever does not have a tag.
 func (r *Rights) Need(tag Tag) error {
 	if !r.Has(tag) {
-		return deny("Not %s user", tag)
+		return denyTag(string(tag))
 	}
 	return nil
 }
@@ -148,7 +153,7 @@ func (r *Rights) Enter(vhost string) bool { return r.who.Local || r.view.HasAcce
 // NeedEnter denies whoever may not enter a virtual host.
 func (r *Rights) NeedEnter(vhost string) error {
 	if !r.Enter(vhost) {
-		return deny("User not authorised to access virtual host")
+		return deny(amqp.Missing{What: "vhost"}, "User not authorised to access virtual host")
 	}
 	return nil
 }
@@ -162,7 +167,7 @@ func (r *Rights) SeeLimits(user string) bool { return r.is(user) || r.Has(Admini
 // CloseConnection denies closing a connection to whoever does not own it, nor is an administrator.
 func (r *Rights) CloseConnection(user string) error {
 	if !r.is(user) && !r.Has(Administrator) {
-		return deny("User not authorised to access connection")
+		return deny(amqp.Missing{What: "connection"}, "User not authorised to access connection")
 	}
 	return nil
 }
@@ -198,7 +203,8 @@ func (r *Rights) Owns(user string) bool { return r.Has(Administrator) || r.Name(
 // NeedOwn denies changing what was made by somebody else. The tag policymaker is not enough.
 func (r *Rights) NeedOwn(what, user string) error {
 	if !r.Owns(user) {
-		return deny("%s belongs to user '%s': only that user and administrators may change it", what, user)
+		return deny(amqp.Missing{What: "owner", User: user},
+			"%s belongs to user '%s': only that user and administrators may change it", what, user)
 	}
 	return nil
 }

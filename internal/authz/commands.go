@@ -95,10 +95,14 @@ func (q *question) plain(err error) *amqp.Error {
 	if err == nil {
 		return nil
 	}
-	if d := (*Denied)(nil); errors.As(err, &d) && d.amqp != nil {
-		return d.amqp
+	refused := amqp.AccessRefused("%v", err)
+	if d := (*Denied)(nil); errors.As(err, &d) {
+		if d.amqp != nil {
+			return d.amqp
+		}
+		refused.Missing = d.Missing
 	}
-	return amqp.AccessRefused("%v", err)
+	return refused
 }
 
 func (q *question) queue(op accounts.Operation, name string) *amqp.Error {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/accounts"
+	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
@@ -35,7 +36,7 @@ func (r *Rights) MayWith(right DeadLetterRight) bool {
 // NeedWith denies whoever does not have a right.
 func (r *Rights) NeedWith(right DeadLetterRight) error {
 	if !r.MayWith(right) {
-		return deny("Not %s user", right)
+		return denyTag(string(right))
 	}
 	return nil
 }
@@ -110,12 +111,13 @@ func (r *Rights) NeedMessage(host string, at vhost.Where, x *vhost.Seen) error {
 }
 
 // errUnseen does not name the queue: the principal need not know of it.
-var errUnseen = deny("Access refused: read access to the queue where the message died is missing")
+var errUnseen = deny(amqp.Missing{What: "died"}, "Access refused: read access to the queue where the message died is missing")
 
 // NeedJob denies a job to whoever may not see it.
 func (r *Rights) NeedJob(host string, j *vhost.Job) error {
 	if !r.SeeJob(host, j) {
-		return deny("Access refused: read access to the source of redrive %d is missing", j.ID)
+		return deny(amqp.Missing{What: "source", ID: fmt.Sprint(j.ID)},
+			"Access refused: read access to the source of redrive %d is missing", j.ID)
 	}
 	return nil
 }
@@ -283,7 +285,8 @@ func (r *Rights) NoteOnContents(host string) error {
 	if r.Has(Monitoring) || r.readsAll(host) {
 		return nil
 	}
-	return deny("Access refused: the tag monitoring, or read access to all queues in vhost '%s', is missing", host)
+	return deny(amqp.Missing{What: "notes", VHost: host},
+		"Access refused: the tag monitoring, or read access to all queues in vhost '%s', is missing", host)
 }
 
 // SeeNotes reports whether the principal may see notes of a virtual host among the global parameters. See NoteOnQueue,

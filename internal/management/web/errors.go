@@ -38,6 +38,13 @@ func NotAuthorised(format string, args ...any) *api.Error {
 	return &api.Error{Status: http.StatusUnauthorized, Kind: "not_authorised", Reason: fmt.Sprintf(format, args...)}
 }
 
+// lacking refuses a user who lacks something.
+func lacking(missing *amqp.Missing, reason string) *api.Error {
+	refused := NotAuthorised("%s", reason)
+	refused.Missing = missing
+	return refused
+}
+
 // Forbidden refuses what no login would make possible.
 func Forbidden(format string, args ...any) *api.Error {
 	return &api.Error{Status: http.StatusForbidden, Kind: "forbidden", Reason: fmt.Sprintf(format, args...)}
@@ -75,12 +82,12 @@ func Refusal(err error) Answer {
 	switch {
 	case errors.As(err, &refused):
 	case errors.As(err, &denied):
-		refused = NotAuthorised("%s", denied.Reason)
+		refused = lacking(denied.Missing, denied.Reason)
 	default:
 		refused = translate(err)
 	}
 	if reason := WithHint(Shorten(refused.Reason)); reason != refused.Reason {
-		refused = &api.Error{Status: refused.Status, Kind: refused.Kind, Reason: reason}
+		refused = &api.Error{Status: refused.Status, Kind: refused.Kind, Reason: reason, Missing: refused.Missing}
 	}
 	return Answer{Status: refused.Status, Body: refused}
 }
@@ -125,7 +132,7 @@ func translate(err error) *api.Error {
 	case amqp.CodeNotFound:
 		return ErrNotFound
 	case amqp.CodeAccessRefused, amqp.CodeNotAllowed:
-		return NotAuthorised("%s", authz.Refused(r))
+		return lacking(r.Missing, authz.Refused(r))
 	case amqp.CodeNotImplemented:
 		return BadRequest("%s is not supported", r.Text)
 	case amqp.CodeInternalError, amqp.CodeConnectionForced:

@@ -4,11 +4,12 @@ import { prefix } from './place.js';
 
 // A Refusal is what the broker answered instead: status is 0 if there was no answer at all.
 export class Refusal extends Error {
-  constructor(status, kind, reason) {
+  constructor(status, kind, reason, lack = undefined) {
     super(reason);
     this.status = status;
     this.kind = kind;
     this.reason = reason;
+    this.lack = lack; // what the user lacks, if that is why
   }
   // noRight: the user lacks a tag or a permission.
   get noRight() {
@@ -78,7 +79,12 @@ export async function ask(method, to, { query, body, form, signal: abort, header
     data = text;
   }
   if (answer.ok) return { status: answer.status, data, headers: answer.headers };
-  const refusal = new Refusal(answer.status, data?.error || '', String(data?.reason || answer.statusText));
+  const refusal = new Refusal(
+    answer.status,
+    data?.error || '',
+    String(data?.reason || answer.statusText),
+    data?.lacks,
+  );
   if (answer.status === 401 && refusal.kind === 'not_authorized' && !form) lostSession.value++;
   if (refusal.noRight) denied.value++;
   throw refusal;

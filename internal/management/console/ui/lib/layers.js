@@ -96,7 +96,7 @@ export async function attempt(what, done) {
 // reasonOf is a refusal in words.
 export function reasonOf(error) {
   if (error.status === 0) return t('frame.unreachable');
-  return inWords(error.noRight && refused(error.reason)) || error.reason || error.message || String(error);
+  return inWords(error.noRight && refused(error.lack)) || error.reason || error.message || String(error);
 }
 
 export function Layers() {

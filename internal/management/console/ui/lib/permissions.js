@@ -26,32 +26,5 @@ export function missing(own, right, kind, names) {
 export const missingAny = (own, right) =>
   own && permitsNothing(own[right]) ? { key: 'lacks.any', params: { right, vhost: own.vhost } } : null;
 
-// What the broker says in English about what a user lacks, and its key.
-/** @type {[RegExp, string][]} */
-const refusals = [
-  [
-    /^(?<right>configure|write|read) access to (?<kind>queue|exchange) '(?<name>.*)' in vhost '.*' refused for user '.*'$/,
-    '',
-  ],
-  [
-    /^(?<right>write|read) access to topic '(?<name>.*)' in exchange '(?<exchange>.*)' in vhost '.*' refused for user '.*'$/,
-    'topic',
-  ],
-  [/^Not (?<tag>[\w-]+) user$/, 'tag'],
-  [/^User not authorised to access virtual host$/, 'vhost'],
-  [/^User not authorised to access connection$/, 'connection'],
-  [/^.* belongs to user '(?<user>.*)': only that user and administrators may change it$/, 'owner'],
-  [/^read access to the queue where the message died is missing$/, 'died'],
-  [/^read access to the source of redrive (?<id>\d+) is missing$/, 'source'],
-  [/^the tag monitoring, or read access to all queues in vhost '(?<vhost>.*)', is missing$/, 'notes'],
-];
-
-// refused finds what a refusal of the broker says that is missing; null if it says something else.
-export function refused(reason) {
-  const text = (reason || '').replace(/^(?:Access refused: |ACCESS_REFUSED - )+/, '');
-  for (const [pattern, key] of refusals) {
-    const m = pattern.exec(text);
-    if (m) return { key: `lacks.${key || m.groups.kind}`, params: { ...m.groups } };
-  }
-  return null;
-}
+// refused is what a refusal of the broker says that is missing, null if it does not say.
+export const refused = (lack) => (lack ? { key: `lacks.${lack.what}`, params: lack } : null);

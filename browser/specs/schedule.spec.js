@@ -220,7 +220,7 @@ world.test('a message that waits is retried now where it is selected, and on its
   }
   await c.open('/queues/%2F/single?tab=messages');
   const row = c.page.locator('tbody tr[data-index]').first();
-  await row.getByRole('checkbox').check();
+  await row.getByRole('checkbox').click();
   await c.button('waiting.retry_some', { n: 1 }).click();
   await c.text('waiting.retried', { n: 1 }).waitFor();
   await c.page.getByText(c.say('waiting.n_wait', { n: 1 })).waitFor();

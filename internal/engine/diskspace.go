@@ -87,6 +87,9 @@ func (w *logWriter) checkSpace() {
 	use := w.journal.SpaceFor()
 	w.tables.RUnlock()
 	w.setSpaceFor(max(use, w.fullUse()))
+	if !w.full.Load() { // files were made since SpaceFor, and nobody would look again
+		w.setSpaceFor(journal.Growing)
+	}
 }
 
 // becomeFull notes that a file cannot be made: what there is of the reserve says what may go on.
@@ -120,13 +123,19 @@ func (w *logWriter) fullUse() journal.Use {
 
 // setSpaceFor takes note of the first use for which there is space; Growing: for all.
 func (w *logWriter) setSpaceFor(use journal.Use) {
-	if w.waiting.Load() != nil { // a batch finds no space, whatever is left for smaller ones
-		use = journal.Committed
-	}
-	if was := journal.Use(w.use.Swap(uint32(use))); was != use {
-		w.onSpace(use)
-		if use > was {
-			w.askCheckpoint()
+	for {
+		waits, first := w.waiting.Load() != nil, use
+		if waits { // a batch finds no space, whatever is left for smaller ones
+			first = journal.Committed
+		}
+		if was := journal.Use(w.use.Swap(uint32(first))); was != first {
+			w.onSpace(first)
+			if first > was {
+				w.askCheckpoint()
+			}
+		}
+		if waits == (w.waiting.Load() != nil) { // else it has begun or ended meanwhile
+			return
 		}
 	}
 }

@@ -105,7 +105,7 @@ type Groups struct {
 // A Group is messages that have something in common.
 type Group struct {
 	Value       string
-	Filter      string // of this group alone, as package filter reads it
+	Filter      string            // of this group alone, as package filter reads it
 	Count, Lost int64             // messages; those of them that are lost letters
 	First, Last int64             // ms since the Unix epoch: the deaths of the oldest and the newest; 0: unknown
 	Spark       [SparkParts]int64 // messages in equal stretches from First to Last

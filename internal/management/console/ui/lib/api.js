@@ -79,12 +79,7 @@ export async function ask(method, to, { query, body, form, signal: abort, header
     data = text;
   }
   if (answer.ok) return { status: answer.status, data, headers: answer.headers };
-  const refusal = new Refusal(
-    answer.status,
-    data?.error || '',
-    String(data?.reason || answer.statusText),
-    data?.lacks,
-  );
+  const refusal = new Refusal(answer.status, data?.error || '', String(data?.reason || answer.statusText), data?.lacks);
   if (answer.status === 401 && refusal.kind === 'not_authorized' && !form) lostSession.value++;
   if (refusal.noRight) denied.value++;
   throw refusal;

@@ -86,7 +86,7 @@ func TestSessionsTakeTurns(t *testing.T) {
 			if want := sessions*4*(2000/sessions) + 1; len(all) != want {
 				t.Fatalf("%d messages of %d", len(all), want)
 			}
-			if at := slices.Index(all, "one"); at > 1+min(roundWork, sessions*shareMost)/each {
+			if at := slices.Index(all, "one"); at > 1+min(roundWork, sessions*shareMost+turnsWork)/each {
 				t.Errorf("%d sessions: %d messages went first", sessions, at)
 			}
 			last := map[string]string{}

@@ -442,6 +442,9 @@ func (w *world) effect(st *step, e *vhost.Effect) {
 			ch.Dead = true
 		}
 	case vhost.DeliverNone:
+		if st.command.Definition == nil { // a get that a tick has gone on with
+			return
+		}
 		q := w.live.Lines[w.QueueID(st.command.Definition.Name, ch)]
 		if q != nil && q.Ready() > 0 && !st.moved {
 			w.violate(Order, "a get on %q found nothing, %d are ready", q.Name, q.Ready())

@@ -172,10 +172,14 @@ func (w *world) checkSent(st *step, j *ledger.Job, x *sent) {
 	for _, l := range x.came {
 		back := j.Target == vhost.TargetOrigin || j.Target == vhost.TargetQueue && (j.Queue == "" || j.Queue == e.Home())
 		restored := (back || len(e.Deaths) == 0) && !j.DropExpiration && w.Messages[e.Message].TTL >= 0
-		view := w.view(st, e.Line)
+		view := w.view(st, e.Line) // nil: the queue was deleted in the same step, and nobody knows whether it was marked
 		marked := view != nil && view.Settings.DLQ == vhost.Marked
+		r := l.Resent
 		atWork := back && !stays || !marked && (len(e.Deaths) == 0 || e.Resent.AtWork)
-		if r := l.Resent; r.Job != j.ID || r.Times != e.Resent.Times+1 || r.CameBack || r.Restored != restored || r.AtWork != atWork {
+		if view == nil {
+			atWork = r.AtWork
+		}
+		if r.Job != j.ID || r.Times != e.Resent.Times+1 || r.CameBack || r.Restored != restored || r.AtWork != atWork {
 			w.violate(Redrive, "message %d, sent by job %d, says of itself: %+v", e.Message, j.ID, r)
 		}
 		if j.StripDeaths != (len(l.Deaths) == 0) && len(e.Deaths) > 0 {

@@ -224,8 +224,11 @@ func faultsOfJournal() []fault {
 			checks: []check{in(sim.Options{FullDisk: true, Outages: true}, sim.Drains)},
 		},
 		{ // lets maintenance complete the reserve when it has time
-			name:   "full disk: write what grows on the reserve",
-			edits:  []edit{{file: "internal/engine/logwriter.go", at: `	if !lacks`, after: ` || w.planted(FAULT)`}},
+			name: "full disk: write what grows on the reserve",
+			edits: []edit{
+				{file: "internal/engine/logwriter.go", at: `	if !lacks`, after: ` || w.planted(FAULT)`},
+				{file: "internal/engine/maintenance.go", at: `steps > 0`, after: ` && !m.writer.planted(FAULT)`},
+			},
 			checks: []check{test("internal/engine", "TestADiskThatFillsUpDuringCheckpoints", "messages were acked")},
 		},
 		{ // keeps pages for checkpoints that were never stored, and takes another file

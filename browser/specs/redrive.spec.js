@@ -30,7 +30,8 @@ const stat = async (c, key, params) =>
   Number(
     (
       await c.dialog
-        .locator('.stat', { hasText: c.say(key, params) })
+        .locator('.stat')
+        .filter({ has: c.dialog.page().locator('span', { hasText: new RegExp(`^${c.say(key, params)}`) }) })
         .locator('b')
         .innerText()
     ).replace(/\D/g, ''),

@@ -16,15 +16,6 @@ func faultsOfSim() []fault {
 			}},
 			checks: []check{by(sim.Release)},
 		},
-		{
-			name: "reserve: let publishers take it",
-			edits: []edit{{
-				file:  simDir + "node.go",
-				at:    `w.result.Recoveries; !w.interleaving`,
-				after: ` && !w.planted(FAULT)`,
-			}},
-			checks: []check{in(sim.Options{Seed: 1900}, sim.Drains)},
-		},
 		{ // sparse segments go before what has ended meanwhile is safe
 			name: "rewriting: adopt before ends are safe",
 			edits: []edit{{

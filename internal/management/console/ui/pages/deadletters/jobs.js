@@ -85,7 +85,7 @@ const columns = (pace) => [
     title: t('jobs.handled'),
     align: 'end',
     value: (j) => j.moved,
-    render: (j) => html`${num(j.moved)} <span class="faint">${t(movedKey(j))}</span>`,
+    render: (j) => html`<span title=${t(movedKey(j))}>${num(j.moved)}</span>`,
   },
   {
     key: 'came_back',

@@ -119,6 +119,22 @@ func bindCompares(b *client) {
 	b.post(vhost.Command{Kind: vhost.BindQueue, NoWait: true, Definition: &all})
 }
 
+// sendCostly has so many sessions of user "u" send one costly message each, to the exchange of bindCompares. The vhost
+// decides them, and what is sent meanwhile, in one round after release.
+func sendCostly(t *testing.T, e *Engine, sessions int) (heavy []*client, release func()) {
+	t.Helper()
+	for range sessions {
+		heavy = append(heavy, attach(t, e, "u"))
+	}
+	release = hold(t, e)
+	for i, c := range heavy {
+		m := publish("", fmt.Sprint("heavy ", i))
+		m.Exchange = []byte("compares")
+		c.post(m)
+	}
+	return heavy, release
+}
+
 // addUser adds a user who may do everything in the vhost.
 func addUser(t *testing.T, e *Engine, name string) {
 	t.Helper()
@@ -137,16 +153,7 @@ func TestUsersTakeTurns(t *testing.T) {
 		one.post(declare("work"))
 		bindCompares(one)
 		const sessions = 100
-		var heavy []*client
-		for range sessions {
-			heavy = append(heavy, attach(t, e, "u"))
-		}
-		release := hold(t, e)
-		for i, c := range heavy {
-			m := publish("", fmt.Sprint("heavy ", i))
-			m.Exchange = []byte("compares")
-			c.post(m)
-		}
+		heavy, release := sendCostly(t, e, sessions)
 		one.post(publish("work", "one"))
 		release()
 		synctest.Wait()
@@ -248,16 +255,7 @@ func TestUsersDoNotWaitForPasses(t *testing.T) {
 		one.post(declare("work"))
 		bindCompares(one)
 		const sessions = 200
-		var heavy []*client
-		for range sessions {
-			heavy = append(heavy, attach(t, e, "u"))
-		}
-		release := hold(t, e)
-		for i, c := range heavy {
-			m := publish("", fmt.Sprint("heavy ", i))
-			m.Exchange = []byte("compares")
-			c.post(m)
-		}
+		_, release := sendCostly(t, e, sessions)
 		for _, b := range flood("one", 4, 100) { // less than a round's share, more than a session's of so many
 			for i := range b {
 				b[i].Body = append(b[i].Body, make([]byte, 1000)...)

@@ -83,6 +83,18 @@ func (t Table) Size() (octets, values int) {
 	return octets, values
 }
 
+// valueBytes is about what a value takes in memory besides its octets.
+const valueBytes = 100
+
+// Memory is about how many bytes of memory t takes; a table without fields takes none.
+func (t Table) Memory() int {
+	if len(t) == 0 {
+		return 0
+	}
+	octets, values := t.Size()
+	return octets + values*valueBytes
+}
+
 // size is that of one value, its tag included.
 func (v *Value) size() (octets, values int) {
 	kind := v.kind()

@@ -332,6 +332,8 @@ func TestValuesOfOldSeries(t *testing.T) {
 				c := s.Broker.Clients
 				return fmt.Sprint(c.UnfinishedTimeout, c.UnfinishedMax, c.UnfinishedMaxUser, c.UnfinishedMaxConnection)
 			}, "500ms 67108864 0 1152921504606846976", ""},
+		"declared_objects.max_bytes = 64MiB":    {objectsMax, int64(64 << 20), ""},
+		"declared_objects.max_bytes = infinity": {objectsMax, int64(1 << 60), ""},
 		"uncommitted_transactions.max_bytes = 64MiB\nuncommitted_transactions.max_bytes_per_connection = infinity": {
 			func(s *Settings) any { return s.Broker.Uncommitted }, bartleby.Budget{Node: 64 << 20, Connection: 1 << 60}, ""},
 		"tcp_listen_options.nodelay = false": {func(s *Settings) any { return "" }, "", "nodelay: false has no effect"},
@@ -457,3 +459,5 @@ default_permissions.read = ^r
 		t.Errorf("loopback_users = none: %v", users)
 	}
 }
+
+func objectsMax(s *Settings) any { return s.Broker.ObjectsMax }

@@ -123,6 +123,8 @@ var clientKeys = []key{
 		normal: "0"},
 	{name: "uncommitted_transactions.max_bytes_per_connection",
 		set: to(orUnbounded, func(s *Settings) *int64 { return &s.Broker.Uncommitted.Connection }), normal: "0"},
+	{name: "declared_objects.max_bytes", normal: "0",
+		set: to(orUnbounded, func(s *Settings) *int64 { return &s.Broker.ObjectsMax })},
 	{name: "connection_max", set: to(limit, func(s *Settings) *int { return &clients(s).ConnectionMax }), normal: "infinity"},
 	{name: "max_connections", set: to(limit, func(s *Settings) *int { return &clients(s).ConnectionMax })},
 	{name: "channel_max_per_node", set: to(limit, func(s *Settings) *int { return &clients(s).ChannelMaxNode }), normal: "infinity"},

@@ -76,11 +76,13 @@ func (e *Engine) newRunner(o *opening) (r *runner, err error) {
 	r.begin()
 	r.updateSpace()
 	r.decide(nil, &vhost.Command{Kind: vhost.Recovered})
+	r.countObjects()
 	return r, nil
 }
 
 // drop gives back what a runner holds that was never entered.
 func (r *runner) drop() {
+	r.dropObjects()
 	r.cache.Close()
 	r.pages.spill.Close()
 }

@@ -48,6 +48,7 @@ type Options struct {
 	LoginFailures int
 	Node          string // its name, for the log; may be empty
 	Uncommitted   Budget // of what transactions hold that are not committed
+	ObjectsMax    int64  // bytes that queues, exchanges and bindings may take; zero: half of the memory watermark
 	QueueType     string // of queues that are declared without one where the vhost says nothing; empty: classic
 	NewVHosts     NewVHosts
 	// Sync holds for vhosts that choose nothing else. SyncDefault: SyncAlways. What users and vhosts are is always
@@ -93,6 +94,7 @@ type Engine struct {
 	live             atomic.Pointer[liveLogs]
 	backups          backups
 	uncommitted      uncommitted
+	objects          objects
 
 	grain                     int64 // bytes of a log that are counted together
 	batchMax                  int   // bytes, see batchBytesMax
@@ -223,6 +225,7 @@ func newEngine(o *Options, j *journal.Journal) *Engine {
 		Detail: func() []any { return e.diskUse().shown() },
 	})
 	e.uncommitted.most = o.Uncommitted.Or(e.Resources())
+	e.objects.most = o.ObjectsMax
 	e.clocks = newClockMonitor(e)
 	e.writer = newLogWriter(j, guard, o, e.checkpointSoon, e.spaceChanged, e.end)
 	e.compactor = newCompactor(e)

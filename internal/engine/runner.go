@@ -84,6 +84,7 @@ type runner struct {
 	permitted    uint64                          // version of the permissions that consumers were checked against
 	told         map[vhost.Loss]deadline.Instant // when a loss was logged last
 	uncommitted  int64                           // bytes that transactions hold, as they are counted
+	objects      int64                           // bytes that queues, exchanges and bindings take, as they are counted
 	holders      map[fact.ConnID]holder          // whose they are
 	flush        []*Session
 	narrowedAt   time.Time // when unused windows were looked for
@@ -288,6 +289,7 @@ func (r *runner) step(inbox []request) (ticked bool) {
 	}
 	r.cache.Prefetch(r.vhost)
 	r.finish()
+	r.countObjects()
 	return ticked
 }
 
@@ -302,6 +304,11 @@ func (r *runner) decide(session *Session, c *vhost.Command) {
 	}
 	if err == nil && c.Kind == vhost.DeclareQueue {
 		if refused := r.beforeDeclare(c); refused != nil {
+			err = refused
+		}
+	}
+	if err == nil {
+		if refused := r.refuseObject(c); refused != nil {
 			err = refused
 		}
 	}
@@ -425,6 +432,7 @@ func (r *runner) abandon() {
 		}
 	}
 	r.dropUncommitted()
+	r.dropObjects()
 	clear(r.sessions)
 	clear(r.outboxes)
 	r.held, r.last = nil, nil

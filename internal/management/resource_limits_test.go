@@ -84,6 +84,8 @@ func TestAlarms(t *testing.T) {
 		"rabbitmq_disk_space_available_limit_bytes 50000000",
 		"bartleby_memory_available_bytes 1000000", "bartleby_connections_blocked 1",
 		"bartleby_unfinished_message_bytes 1", "bartleby_unfinished_message_waiting 2", "bartleby_unfinished_message_ended_total 3", "bartleby_send_timeouts_total 4",
+		"bartleby_delivery_windows_grown 0", "bartleby_delivery_windows_bytes 0",
+		"bartleby_declared_objects_max_bytes 1073741824", "bartleby_declared_objects_refused_total 0",
 		"bartleby_uncommitted_transaction_bytes 0", "bartleby_uncommitted_transaction_refused_total 0")
 	d.want(204, "PUT", "/api/x/resource-limits", `{"vm_memory_high_watermark":{"relative":0}}`)
 	for _, check := range []string{"alarms", "local-alarms"} {

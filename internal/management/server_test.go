@@ -45,6 +45,7 @@ func openWith(t testing.TB, clock engine.Clock) *door {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	e, err := engine.Open(engine.Options{
 		FS: vfs.NewMem(1), Journal: journal.Options{SegmentBytes: 1 << 20, ReserveBytes: -1}, Clock: clock, Log: quiet, Machine: machine{},
+		ObjectsMax: 1 << 30,
 	})
 	if err != nil {
 		t.Fatal(err)

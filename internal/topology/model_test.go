@@ -204,7 +204,7 @@ func check(tb testing.TB, t *Topology) {
 			}
 		}
 	}
-	ends := 0
+	ends, bytes := 0, 0
 	for name, q := range t.queues {
 		ordered("queue "+name, q.in)
 		ends += len(q.in)
@@ -215,10 +215,14 @@ func check(tb testing.TB, t *Topology) {
 		ordered("to "+name, x.in)
 		ends += len(x.in)
 		total += len(x.out)
+		if name != "" {
+			bytes += x.bytes()
+		}
 		if len(x.ids) != len(x.out) {
 			tb.Fatalf("exchange %q: %d identities for %d bindings", name, len(x.ids), len(x.out))
 		}
 		for _, b := range x.out {
+			bytes += b.bytes()
 			switch {
 			case x.ids[b.id] != b || b.from != x:
 				tb.Fatalf("exchange %q: a binding that it does not know", name)
@@ -231,6 +235,9 @@ func check(tb testing.TB, t *Topology) {
 		if topic, ok := x.matcher.(*topic); ok && len(x.out) == 0 && (len(topic.words) > 0 || topic.root.star != nil || topic.root.hash != nil) {
 			tb.Fatalf("exchange %q: its trie has nodes but no bindings", name)
 		}
+	}
+	if bytes != t.bytes {
+		tb.Fatalf("exchanges and bindings take %d bytes, %d are counted", bytes, t.bytes)
 	}
 	if ends != total {
 		tb.Fatalf("%d bindings by source, %d by destination", total, ends)

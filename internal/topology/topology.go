@@ -18,6 +18,7 @@ type Topology struct {
 	seq       uint64 // of the latest binding
 	version   uint64
 	moved     int  // see Moved
+	bytes     int  // see Bytes
 	walk      walk // working memory of Route
 }
 
@@ -65,6 +66,7 @@ func (t *Topology) Declare(x Exchange) *Exchange {
 	}
 	declared.matcher = kinds[x.Kind].index(declared)
 	t.exchanges[x.Name] = declared
+	t.bytes += declared.bytes()
 	t.version++
 	return declared
 }
@@ -116,6 +118,7 @@ func (t *Topology) DeleteExchange(name string) Removed {
 		return Removed{}
 	}
 	delete(t.exchanges, name)
+	t.bytes -= x.bytes()
 	gone := slices.Clone(x.in)
 	for _, b := range x.out {
 		if b.exchange != x {
@@ -133,6 +136,9 @@ type nowhere struct{}
 func (nowhere) add(*binding)           {}
 func (nowhere) remove(bindingList) int { return 0 }
 func (nowhere) match(*walk)            {}
+
+// Bytes is about how many bytes of memory the exchanges and bindings take.
+func (t *Topology) Bytes() int { return t.bytes }
 
 // Moved tells how many entries of lists the changes since the last call have moved, or looked at: it is their work
 // beside a few steps for each binding.
@@ -215,6 +221,7 @@ func (t *Topology) Bind(b Binding) bool {
 	t.seq++
 	t.version++
 	added.seq = t.seq
+	t.bytes += added.bytes()
 	in.add(added)
 	x.out.add(added)
 	x.ids[added.id] = added
@@ -321,6 +328,7 @@ func (t *Topology) removeAll(gone bindingList, dying *Exchange) Removed {
 	for _, b := range sorted {
 		r.Bindings = append(r.Bindings, b.Binding)
 		b.gone = true
+		t.bytes -= b.bytes()
 		fewer[b.destinationList()] = append(fewer[b.destinationList()], b)
 	}
 	for l, some := range fewer {

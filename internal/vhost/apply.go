@@ -275,6 +275,7 @@ func (v *VHost) addQueue(f *fact.Fact) {
 	}
 	v.queues[q.id] = q
 	v.extra += extraOf(q.object.Arguments)
+	v.queueBytes += q.bytes()
 	v.order(q)
 	v.number(f.Queue, f.Durable)
 	if q.object.Type == scheduleType {
@@ -340,6 +341,7 @@ func (v *VHost) dropQueue(id fact.QueueID) {
 	}
 	v.dropped++
 	v.extra -= extraOf(q.object.Arguments)
+	v.queueBytes -= q.bytes()
 	if delete(v.queues, id); q.schedule != nil {
 		delete(v.schedules, q.object.Name)
 		return

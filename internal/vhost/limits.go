@@ -127,10 +127,9 @@ const (
 	tableBytesMax  = 128 << 10
 	tableValuesMax = 4096
 	// tablesExtraMax bounds what all these tables of a virtual host take together, of those that take more than
-	// tableFreeBytes: settings that brokers know have less, so they never count. tableValueBytes is about what a
-	// value takes besides its octets.
-	tablesExtraMax                  = 64 << 20
-	tableFreeBytes, tableValueBytes = 2 << 10, 100
+	// tableFreeBytes: settings that brokers know have less, so they never count.
+	tablesExtraMax = 64 << 20
+	tableFreeBytes = 2 << 10
 )
 
 // JobIDsMax bounds the messages that a job names one by one.

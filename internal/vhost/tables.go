@@ -45,7 +45,7 @@ func (v *VHost) adds(c *Command) bool {
 	case DeclareExchange:
 		return !d.Passive && v.topo.Exchange(d.Name) == nil
 	case DeclareQueue:
-		return !d.Passive && v.queueNamed(d.Name) == nil
+		return !d.Passive && !IsDirectReply(d.Name) && v.queueNamed(d.Name) == nil
 	case BindExchange, BindQueue:
 		ch := v.channelOf(c)
 		if ch == nil {
@@ -59,13 +59,28 @@ func (v *VHost) adds(c *Command) bool {
 	return c.Kind == Consume
 }
 
+// AddsObject reports whether a command declares a queue or an exchange, or binds one, that is not there already.
+func (v *VHost) AddsObject(c *Command) bool {
+	switch c.Kind {
+	case DeclareExchange, DeclareQueue, BindExchange, BindQueue:
+		return v.adds(c)
+	}
+	return false
+}
+
+// queueBytes is about how many bytes of memory a queue takes without its messages and consumers.
+const queueBytes = 1700
+
+func (q *queueState) bytes() int64 {
+	return int64(queueBytes + len(q.object.Name) + q.object.Arguments.Memory())
+}
+
+// ObjectBytes is about how many bytes of memory the queues, exchanges and bindings take, without messages.
+func (v *VHost) ObjectBytes() int64 { return v.queueBytes + int64(v.topo.Bytes()) }
+
 // extraOf is how many bytes of memory a table takes beyond those that each may take, about.
 func extraOf(t amqp.Table) int64 {
-	if len(t) == 0 {
-		return 0
-	}
-	octets, values := t.Size()
-	return max(0, int64(octets+values*tableValueBytes-tableFreeBytes))
+	return max(0, int64(t.Memory()-tableFreeBytes))
 }
 
 // extraOfPolicy is what the definition of a policy takes; p may be nil.
@@ -92,6 +107,13 @@ func (v *VHost) checkTables() error {
 		for _, x := range ch.consumers {
 			extra += extraOf(x.Arguments)
 		}
+	}
+	bytes := int64(0)
+	for _, q := range v.queues {
+		bytes += q.bytes()
+	}
+	if bytes != v.queueBytes {
+		return fmt.Errorf("vhost: queues take %d bytes, %d are counted", bytes, v.queueBytes)
 	}
 	if extra != v.extra {
 		return fmt.Errorf("vhost: large tables take %d bytes, %d are counted", extra, v.extra)

@@ -74,7 +74,8 @@ type VHost struct {
 	unstored *queue.Checkpoint // ended by EndCheckpoint, CheckpointStored was not called yet
 	marker   *queue.Marker     // nil: nothing is marked
 
-	extra int64 // that the tables of what is declared take, see extraOf
+	extra      int64 // that the tables of what is declared take, see extraOf
+	queueBytes int64 // that the queues take, see queueState.bytes
 
 	// Connected.
 	conns       map[fact.ConnID]*conn

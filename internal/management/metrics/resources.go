@@ -28,6 +28,17 @@ func (s *scrape) resourceMetrics(x *exposition, m *resource.Status) {
 	one(x, "bartleby_unfinished_message_waiting", gauge, "Connections waiting for memory for incomplete messages", doors.UnfinishedWaiting)
 	one(x, "bartleby_unfinished_message_ended_total", counter,
 		"Connections closed because of a stalled message or frame, or the memory limit of incomplete messages", doors.UnfinishedEnded)
+	windows := s.server.Engine.Windows()
+	one(x, "bartleby_delivery_windows_grown", gauge,
+		"Connections that may have more than 32 KiB of unread deliveries", windows.Grown)
+	one(x, "bartleby_delivery_windows_bytes", gauge,
+		"Unread deliveries that these connections may have beyond 32 KiB each", windows.Bytes)
+	objects := s.server.Engine.Objects()
+	one(x, "bartleby_declared_objects_bytes", gauge,
+		"Memory used by queues, exchanges and bindings, without messages", objects.Bytes)
+	one(x, "bartleby_declared_objects_max_bytes", gauge, "Maximum of bartleby_declared_objects_bytes", objects.Max)
+	one(x, "bartleby_declared_objects_refused_total", counter,
+		"Declarations and bindings refused because of that maximum", objects.Refused)
 	held := s.server.Engine.Uncommitted()
 	one(x, "bartleby_uncommitted_transaction_bytes", gauge, "Memory used by uncommitted transactions", held.Bytes)
 	one(x, "bartleby_uncommitted_transaction_refused_total", counter,

@@ -52,6 +52,15 @@ func (w *windows) change(before, after int64) {
 	}
 }
 
+// Windows are figures of the windows of connections.
+type Windows struct {
+	Grown int64 // connections with more than the first 32 KiB
+	Bytes int64 // that they may have on their way beyond that, at most 64 MiB and what a few have just given back
+}
+
+// Windows tells how far the windows of connections have grown.
+func (e *Engine) Windows() Windows { return Windows{e.windows.grown.Load(), e.windows.bytes.Load()} }
+
 // grant gives a session the window that its frontend has given back.
 func (r *runner) grant(s *Session) {
 	n := s.returned.Swap(0)

@@ -108,6 +108,6 @@ function english(c) {
       }
       return [...found];
     },
-    ['Default virtual host', 'where it is tried first'],
+    ['where it is tried first'],
   );
 }

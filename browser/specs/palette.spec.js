@@ -89,6 +89,22 @@ world.test('the limits of a virtual host have its dialect and the TTL of dead le
   await c.field('option.dialect').waitFor();
 });
 
+world.test('choices, types and badges are in Chinese', { language: 'zh-CN' }, async (c) => {
+  await c.open('/vhosts/%2F?tab=limits');
+  assert.match(await c.field('option.sync').locator('option:checked').innerText(), /\p{Script=Han}/u);
+  await c.open('/vhosts');
+  await c.page.getByRole('cell', { name: '默认虚拟主机', exact: true }).waitFor();
+  const retry = { durable: true, arguments: { 'x-delayed-retry-type': 'all', 'x-delayed-retry-min': 1000 } };
+  await c.broker.put('queues/%2F/retrying', retry);
+  await c.open('/queues?name=retrying');
+  const row = c.page.getByRole('row').filter({ hasText: 'retrying' });
+  await row.getByRole('cell', { name: '经典队列', exact: true }).waitFor();
+  await row.getByText(/^重试/).first().waitFor();
+  await c.open('/queues/%2F/thumbnails');
+  const settings = c.page.getByRole('region', { name: c.say('queue.settings') });
+  await settings.getByRole('cell', { name: `${c.say('choice.overflow.drop-head')} drop-head` }).waitFor();
+});
+
 /** @type {[string, string, string, object?][]} */
 const typed = [
   ['en', 'cancel scheduled', 'palette.cancel_scheduled'],

@@ -69,12 +69,12 @@ function hole(inside) {
 const upright = (text) =>
   text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (c) => `U+${c.codePointAt(0).toString(16).toUpperCase()}`);
 
-// joined puts two parts of a message together. Chinese has a space where its script meets letters or digits, none within itself:
-// which of the two it is depends on what fills a hole.
+// joined puts two parts of a message together. Chinese has a space where its script meets letters or digits, none within itself
+// or beside its brackets, which are wide: which of the two it is depends on what fills a hole.
 function joined(before, after, lang) {
   if (!lang.startsWith('zh')) return before + after;
-  if (/\p{Script=Han} $/u.test(before) && /^\p{Script=Han}/u.test(after)) return before.slice(0, -1) + after;
-  if (/\p{Script=Han}$/u.test(before) && /^ \p{Script=Han}/u.test(after)) return before + after.slice(1);
+  if (/[\p{Script=Han}）] $/u.test(before) && /^[\p{Script=Han}（]/u.test(after)) return before.slice(0, -1) + after;
+  if (/[\p{Script=Han}）]$/u.test(before) && /^ [\p{Script=Han}（]/u.test(after)) return before + after.slice(1);
   const apart = /\p{Script=Han}\n[\dA-Za-z]|[\dA-Za-z]\n\p{Script=Han}/u.test(
     `${before.slice(-2)}\n${after.slice(0, 2)}`,
   );

@@ -31,6 +31,8 @@ test('Chinese has a space where its script meets letters or digits, and only the
   assert.equal(zh('每 {step} 死信数', { step: '分钟' }), '每分钟死信数');
   assert.equal(zh('打开队列{queue}', { queue: 'orders' }), '打开队列 orders');
   assert.equal(zh('{n}条', { n: 3 }), '3 条');
+  assert.equal(zh('交换机 {name} 的权限', { name: '（默认交换机）' }), '交换机（默认交换机）的权限');
+  assert.equal(zh('交换机 {name} 的权限', { name: 'orders' }), '交换机 orders 的权限');
   assert.equal(zh('删除{what}。', { what: '订单 a' }), '删除订单 a。');
   assert.equal(say('in {place}', { place: '队列' }), 'in 队列');
 });

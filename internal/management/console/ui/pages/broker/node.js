@@ -9,7 +9,7 @@ import { Chart, Bar, Progress } from '../../lib/chart.js';
 import { Ago, When } from '../../lib/time.js';
 import { Ranges } from '../../lib/ranges.js';
 import { asks, perSecond, rangeOf, sampled } from '../../lib/samples.js';
-import { Stat } from './parts.js';
+import { Stat, optionValue } from './parts.js';
 
 const usual = '10m';
 
@@ -104,5 +104,5 @@ function Storage({ of: s }) {
 function VHosts({ of: s }) {
   return html`<section class="card"><h2>${t('storage.vhosts')}</h2><div class="table-box small" tabindex="0" role="region" aria-label=${t('storage.vhosts')}><table class="plain-table"><caption class="hidden">${t('storage.vhosts')}</caption>
     <thead><tr><th scope="col">${t('queues.vhost')}</th><th scope="col">${t('message.state')}</th><th scope="col">${t('option.sync')}</th><th scope="col" class="end">${t('storage.hot')}</th><th scope="col" class="end">${t('storage.cold')}</th><th scope="col" class="end">${t('storage.live')}</th></tr></thead>
-    <tbody>${s.vhosts.map((v) => html`<tr key=${v.name}><th scope="row">${v.name}</th><td>${v.down ? html`<span class="tag bad">${t('vhosts.down')}</span> <span class="reason">${v.down}</span>` : html`<span class="tag good">${t('vhosts.running')}</span>`} ${v.stops > 0 && html`<span class="tag warn" title=${v.stop_text}>${t('storage.stops', { n: v.stops })}</span>`}</td><td>${v.sync}</td><td class="end">${num(v.messages_hot)}</td><td class="end">${num(v.messages_cold)}</td><td class="end">${size(v.live_bytes)}</td></tr>`)}</tbody></table></div></section>`;
+    <tbody>${s.vhosts.map((v) => html`<tr key=${v.name}><th scope="row">${v.name}</th><td>${v.down ? html`<span class="tag bad">${t('vhosts.down')}</span> <span class="reason">${v.down}</span>` : html`<span class="tag good">${t('vhosts.running')}</span>`} ${v.stops > 0 && html`<span class="tag warn" title=${v.stop_text}>${t('storage.stops', { n: v.stops })}</span>`}</td><td>${optionValue('sync', v.sync)}</td><td class="end">${num(v.messages_hot)}</td><td class="end">${num(v.messages_cold)}</td><td class="end">${size(v.live_bytes)}</td></tr>`)}</tbody></table></div></section>`;
 }

@@ -1,6 +1,6 @@
 // Pieces that the pages about the broker share.
 import { html } from '../../lib/html.js';
-import { t, num, rate } from '../../lib/i18n.js';
+import { t, has, num, rate } from '../../lib/i18n.js';
 import { href, route, to } from '../../lib/router.js';
 
 // exchangeName is how an exchange is called in paths: the default one has no name of its own.
@@ -44,6 +44,15 @@ export function Stat({ value, title, bad, to: at }) {
 
 // YesNo is a flag in words.
 export const yesNo = (v) => (v ? t('frame_words.yes') : t('frame_words.no'));
+
+// choiceName is one of the values of a setting in words, optionValue one of an option of virtual hosts, queueType a type of queues.
+export const choiceName = (name, value) => (has(`choice.${name}.${value}`) ? t(`choice.${name}.${value}`) : value);
+export const optionValue = (name, value) => (has(`option.${name}.${value}`) ? t(`option.${name}.${value}`) : value);
+export const queueType = (type) => choiceName('queue-type', type);
+
+// descriptionOf is what a virtual host is for: in the language of the console if the broker wrote it.
+export const descriptionOf = (v) =>
+  v.description === 'Default virtual host' ? t('vhosts.first_description') : v.description;
 
 // parseObject reads JSON that has to be an object: {value} or {error}.
 export function parseObject(text) {

@@ -10,7 +10,7 @@ import { Code, Codes } from '../../lib/code.js';
 import { Action } from '../../lib/action.js';
 import { rightsIn } from '../../lib/rights.js';
 import { oneVHost, vhosts } from '../../lib/vhosts.js';
-import { QueueLink, exchangeName, parseObject } from './parts.js';
+import { QueueLink, exchangeName, parseObject, queueType } from './parts.js';
 import { SettingField, written } from './setting-parts.js';
 import { fieldsOf } from '../../lib/known.js';
 import { argumentsOf, inequivalent } from './settings.js';
@@ -109,7 +109,7 @@ export function render({ query }) {
           <${Select} label=${t('queues.vhost')} value=${vhost} onInput=${setVHost} options=${vhosts.value} />
           <${TextField} label=${t('queues.name')} value=${f.name} onInput=${put('name')} autofocus required maxlength="255" error=${f.name && trouble ? t(trouble) : undefined} hint=${t('create.name_hint', { n: num(new TextEncoder().encode(f.name).length) })} />
           <${Select} label=${t('queues.type')} value=${f.type} onInput=${put('type')} options=${[
-            ['classic', t('create.classic')],
+            ['classic', queueType('classic')],
             ['quorum', t('create.quorum')],
           ]} />
           <div><${Check} label=${t('setting.durable')} value=${asked.durable} disabled=${f.type === 'quorum'} onInput=${put('durable')} />

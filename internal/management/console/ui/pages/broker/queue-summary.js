@@ -8,8 +8,8 @@ import { Shown } from '../../lib/states.js';
 import { Chart } from '../../lib/chart.js';
 import { Ago } from '../../lib/time.js';
 import { Check } from '../../lib/form.js';
-import { Stat, rateOf } from './parts.js';
-import { Args, Badges, settingName, writtenOf } from './setting-parts.js';
+import { Stat, queueType, rateOf } from './parts.js';
+import { Args, Badges, readable, settingName, writtenOf } from './setting-parts.js';
 import { Findings, Paths } from './follow.js';
 import { Way } from './graph-view.js';
 import { QueueRole } from './queue-role.js';
@@ -46,7 +46,7 @@ function Settings({ of }) {
       <tbody>${rows.map(
         (
           s,
-        ) => html`<tr key=${s.name}><td class="cap" title=${s.name}>${settingName(s.name)}</td><td class="break">${writtenOf(s.name, s.value)}</td>
+        ) => html`<tr key=${s.name}><td class="cap" title=${s.name}>${settingName(s.name)}</td><td class="break">${readable(s.name, s.value)}</td>
         <td><span class=${`tag ${/policy/.test(s.source) ? 'outline' : ''}`}>${word('origin', s.source.replaceAll(' ', '_'))}${s.from ? ` ${s.from}` : ''}</span></td><td class="hint">${said(s.why, t, (v) => writtenOf(s.name, v))}</td></tr>`,
       )}</tbody></table></div>`
     }
@@ -86,7 +86,7 @@ export function Summary({ vhost, name, queue: q, at }) {
       <section class="card"><${Chart} title=${t('queue.chart_rates')} times=${times} series=${[t('queues.in'), t('queues.out'), t('queues.acked'), t('queues.redelivered')].map((label, i) => ({ label, values: readings.map((r) => r.rates[i]) }))} /></section>
     </div>
     <section class="card"><h2>${t('queue.about')}</h2><dl class="pairs">
-      <dt>${t('queues.type')}</dt><dd>${q.type}</dd>
+      <dt>${t('queues.type')}</dt><dd>${queueType(q.type)}</dd>
       ${
         paths.data &&
         explained.data &&
@@ -100,7 +100,7 @@ export function Summary({ vhost, name, queue: q, at }) {
       ${q.head_message_timestamp && html`<dt>${t('queue.head')}</dt><dd><${Ago} at=${q.head_message_timestamp * 1000} /></dd>`}
       ${q.idle_since && html`<dt>${t('queue.idle')}</dt><dd><${Ago} at=${q.idle_since} /></dd>`}
       <dt class="cap">${t('setting.delivery-limit')}</dt><dd>${q.delivery_limit === 'unlimited' ? t('queue.unlimited') : num(q.delivery_limit)}</dd>
-      ${q.delayed_retry && html`<dt class="cap">${t('setting.delayed-retry-type')}</dt><dd>${q.delayed_retry}</dd>`}
+      ${q.delayed_retry && html`<dt class="cap">${t('setting.delayed-retry-type')}</dt><dd><code>${q.delayed_retry}</code></dd>`}
       ${q.next_delayed_at && html`<dt>${t('queue.next_retry')}</dt><dd>${span(q.next_delayed_at - Date.now())}</dd>`}
       ${q.owner_pid_details && html`<dt>${t('queue.owner')}</dt><dd>${q.owner_pid_details.name}</dd>`}
     </dl></section>

@@ -15,7 +15,7 @@ import { within, vhost, vhosts, oneVHost } from '../../lib/vhosts.js';
 import { may } from '../../lib/session.js';
 import { first, rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
-import { QueueLink, Rate, rateOf } from './parts.js';
+import { QueueLink, Rate, queueType, rateOf } from './parts.js';
 import { Badges } from './setting-parts.js';
 import { filters } from './settings.js';
 import { deadLetterCode } from '../code/clients.js';
@@ -44,7 +44,7 @@ function columnsOf(all) {
       render: (q) => html`<${QueueLink} vhost=${q.vhost} name=${q.name} />`,
     },
     { key: 'vhost', title: t('queues.vhost'), off: !!vhost.value },
-    { key: 'type', title: t('queues.type') },
+    { key: 'type', title: t('queues.type'), render: (q) => queueType(q.type) },
     {
       key: 'features',
       title: t('queues.features'),

@@ -1,13 +1,13 @@
 // Settings as people read them, and the fields that ask for them.
 import { html } from '../../lib/html.js';
-import { t, has, num, percent, size, span } from '../../lib/i18n.js';
+import { t, has, num, percent, size, span, word } from '../../lib/i18n.js';
 import { Check, Duration, NumberField, Select, TextField } from '../../lib/form.js';
 import { setting } from '../../lib/known.js';
+import { choiceName, yesNo } from './parts.js';
 import { badgesOf } from './settings.js';
 
-// settingName is a setting's name in words, choiceName one of its values.
+// settingName is a setting's name in words.
 export const settingName = (name) => (has(`setting.${name}`) ? t(`setting.${name}`) : name);
-const choiceName = (name, value) => (has(`choice.${name}.${value}`) ? t(`choice.${name}.${value}`) : value);
 
 // written is a value of a kind of setting as people read it.
 export function written(value, kind) {
@@ -17,6 +17,7 @@ export function written(value, kind) {
   if (kind === 'bytes') return size(value);
   if (kind === 'percentage') return percent(value / 100);
   if (typeof value === 'number') return num(value);
+  if (typeof value === 'boolean') return yesNo(value);
   if (typeof value === 'string') return value === '' ? t('setting.empty') : value;
   return JSON.stringify(value);
 }
@@ -26,6 +27,12 @@ const isExchange = (name) => /-exchange$/.test(name);
 // writtenOf is the value of the setting of that name as people read it. An exchange without a name is the default one.
 export const writtenOf = (name, value) =>
   value === '' && isExchange(name) ? t('exchange.default') : written(value, setting(name)?.kind);
+
+// readable is writtenOf for tables, where a choice is in words with its value in small type.
+export const readable = (name, value) =>
+  setting(name)?.kind === 'choice' && has(`choice.${name}.${value}`)
+    ? html`${choiceName(name, value)} <code class="small faint">${value}</code>`
+    : writtenOf(name, value);
 
 // keyed is the name of a setting in words with its key in small type; what has no words is its key only.
 export const keyed = (key) => {
@@ -65,7 +72,7 @@ export function Badges({ queue }) {
   const badges = badgesOf(queue).map((b) => {
     const value = b.kind && b.kind !== 'boolean' ? `: ${writtenOf(b.name, b.value)}` : '';
     return {
-      code: b.code,
+      code: word('badge', b.code),
       text: `${settingName(b.name)}${value} (${t(`from.${b.from}`)})`,
       outline: b.from === 'policy',
     };

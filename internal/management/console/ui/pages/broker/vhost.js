@@ -11,7 +11,7 @@ import { Duration, NumberField, Select } from '../../lib/form.js';
 import { loadVHosts } from '../../lib/vhosts.js';
 import { may } from '../../lib/session.js';
 import { lacksTag } from '../../lib/rights.js';
-import { QueueLink, Stat, Tabs } from './parts.js';
+import { QueueLink, Stat, Tabs, descriptionOf, optionValue, queueType, yesNo } from './parts.js';
 import { setMark } from './queue-role.js';
 import { Rights, userLink } from './users.js';
 import { Grant } from './user-dialogs.js';
@@ -72,7 +72,7 @@ function Summary({ of: v }) {
   return html`<div class="cards"><${Stat} title=${t('queues.ready')} value=${num(v.messages_ready)} /><${Stat} title=${t('queues.unacked')} value=${num(v.messages_unacknowledged)} />
       <${Stat} title=${t('connections.from')} value=${size(v.recv_oct)} /><${Stat} title=${t('connections.to')} value=${size(v.send_oct)} /></div>
     <p class="buttons"><a class="button" href=${href('/queues', { vhost: v.name })}>${t('queues.title')}</a><a class="button" href=${href('/exchanges', { vhost: v.name })}>${t('exchanges.title')}</a><a class="button" href=${href('/policies', { vhost: v.name })}>${t('policies.title')}</a><a class="button" href=${href('/topology', { vhost: v.name })}>${t('topology.title')}</a><a class="button" href=${href('/lint', { vhost: v.name })}>${t('lint.title')}</a></p>
-    <section class="card"><dl class="pairs"><dt>${t('vhosts.description')}</dt><dd>${v.description || '–'}</dd><dt>${t('users.tags')}</dt><dd>${v.tags.join(', ') || '–'}</dd><dt>${t('vhosts.default_type')}</dt><dd>${v.default_queue_type}</dd></dl></section>
+    <section class="card"><dl class="pairs"><dt>${t('vhosts.description')}</dt><dd>${descriptionOf(v) || '–'}</dd><dt>${t('users.tags')}</dt><dd>${v.tags.join(', ') || '–'}</dd><dt>${t('vhosts.default_type')}</dt><dd>${queueType(v.default_queue_type)}</dd></dl></section>
     ${
       may('administrator') &&
       html`<section class="card"><h2>${t('users.permissions')}</h2><${Shown} of=${permissions}>${(all) =>
@@ -121,8 +121,9 @@ function Marks({ vhost, marks, changed }) {
   }`;
 }
 
-function shown(value, kind) {
-  if (kind === 'flag') return value ? t('frame_words.yes') : t('frame_words.no');
+function shown(name, value, kind) {
+  if (kind === 'flag') return yesNo(value);
+  if (Array.isArray(kind)) return optionValue(name, value);
   if (kind === 'ms') return value === 0 ? '0' : span(value);
   if (kind === 'bytes') return size(value);
   return String(value);
@@ -144,7 +145,7 @@ function Option({ vhost, name, kind, value, set, changed }) {
   const label = t(`option.${name}`);
   const common = {
     label,
-    hint: `${name} · ${set ? t('vhosts.option_set') : t('vhosts.option_usual', { value: shown(value, kind) })}`,
+    hint: `${name} · ${set ? t('vhosts.option_set') : t('vhosts.option_usual', { value: shown(name, value, kind) })}`,
     value: now,
     onInput: change,
     disabled: !may('policymaker'),
@@ -157,7 +158,7 @@ function Option({ vhost, name, kind, value, set, changed }) {
             ['false', t('frame_words.no')],
           ]} />`
         : Array.isArray(kind)
-          ? html`<${Select} ...${common} options=${kind} />`
+          ? html`<${Select} ...${common} options=${kind.map((value) => [value, optionValue(name, value)])} />`
           : kind === 'ms'
             ? html`<${Duration} ...${common} />`
             : html`<${NumberField} ...${common} unit=${kind === 'bytes' ? t('create.bytes') : undefined} />`

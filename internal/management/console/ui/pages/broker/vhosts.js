@@ -15,7 +15,7 @@ import { vhostCommands } from '../code/commands.js';
 import { loadVHosts } from '../../lib/vhosts.js';
 import { Action } from '../../lib/action.js';
 import { lacksTag } from '../../lib/rights.js';
-import { Rate, rateOf, yesNo } from './parts.js';
+import { Rate, descriptionOf, queueType, rateOf, yesNo } from './parts.js';
 
 const columnsOf = () => [
   {
@@ -24,9 +24,13 @@ const columnsOf = () => [
     always: true,
     render: (v) => html`<a class="name-cell" href=${href(to`/vhosts/${v.name}`)}>${v.name}</a>`,
   },
-  { key: 'description', title: t('vhosts.description') },
+  { key: 'description', title: t('vhosts.description'), value: descriptionOf },
   { key: 'tags', title: t('users.tags'), value: (v) => v.tags.join(', ') },
-  { key: 'default_queue_type', title: t('vhosts.default_type') },
+  {
+    key: 'default_queue_type',
+    title: t('vhosts.default_type'),
+    render: (v) => queueType(v.default_queue_type),
+  },
   { key: 'messages_ready', title: t('queues.ready'), align: 'end' },
   { key: 'messages_unacknowledged', title: t('queues.unacked'), align: 'end' },
   {
@@ -112,7 +116,7 @@ export function EditVHost({ close, known }) {
       <${TextField} label=${t('queues.name')} value=${f.name} readonly=${!!known} onInput=${put('name')} required autofocus=${!known} />
       <${TextField} label=${t('vhosts.description')} value=${f.description} onInput=${put('description')} />
       <${TextField} label=${t('users.tags')} value=${f.tags} onInput=${put('tags')} />
-      <${Select} label=${t('vhosts.default_type')} value=${f.type} onInput=${put('type')} options=${['classic', 'quorum']} />
+      <${Select} label=${t('vhosts.default_type')} value=${f.type} onInput=${put('type')} options=${['classic', 'quorum'].map((type) => [type, queueType(type)])} />
       <${Check} label=${t('vhosts.protect')} value=${f.keep} onInput=${put('keep')} />
     </form>
     ${f.name && html`<${Commands} commands=${vhostCommands(here(), f.name, body, known)} />`}</${Dialog}>`;

@@ -193,7 +193,7 @@ const label = (by, value) => (by === 'reason' ? html`<${Reason} reason=${value} 
 function named(by, value) {
   if (by === 'reason') return word('reason', value);
   if (by === 'cause') return word('cause', value);
-  if (value === '') return by === 'exchange' ? t('viewer.default_exchange') : t('letters.none');
+  if (value === '') return by === 'exchange' ? t('exchange.default') : t('letters.none');
   return value;
 }
 

@@ -136,7 +136,7 @@ function notObject(text) {
 // Whereto says which queues the message reaches, and what becomes of the original.
 function Whereto({ message: l, answer, now, home, keep }) {
   const direct = now.to === 'queue';
-  const by = direct ? home : [now.exchange || t('viewer.default_exchange'), now.key].filter(Boolean).join(' → ');
+  const by = direct ? home : [now.exchange || t('exchange.default'), now.key].filter(Boolean).join(' → ');
   const queues = answer.queues.join(', ');
   const died = [home, ...(l.deaths || []).map((d) => d.queue)];
   const copies = direct || !home ? [] : answer.queues.filter((q) => !died.includes(q));

@@ -47,7 +47,7 @@ export function targetOf(j) {
   if (where === 'queue' && queue) return queue;
   if (where === 'elsewhere' && exchange === '' && key) return key; // the queue of that name
   return where === 'elsewhere'
-    ? `${exchange || t('viewer.default_exchange')}${key !== undefined && key !== null ? ' → ' + key : ''}`
+    ? `${exchange || t('exchange.default')}${key !== undefined && key !== null ? ' → ' + key : ''}`
     : t(`jobs.to_${where}`);
 }
 

@@ -84,5 +84,5 @@ function Redriven({ message: l, stop: s }) {
 }
 
 export function Route({ exchange, keys }) {
-  return html`<span class="mono break">${exchange === '' ? t('viewer.default_exchange') : exchange}${keys.length > 0 && html` → ${keys.join(', ')}`}</span>`;
+  return html`<span class="mono break">${exchange === '' ? t('exchange.default') : exchange}${keys.length > 0 && html` → ${keys.join(', ')}`}</span>`;
 }

@@ -17,7 +17,7 @@ import { originOf, total } from './timeline.js';
 import { History, Route } from './history.js';
 import { JSONTree } from './json-tree.js';
 import { State } from './badges.js';
-import { keyed, writtenOf } from '../broker/setting-parts.js';
+import { keyed, readable } from '../broker/setting-parts.js';
 
 // usualBytes is how much of a payload is shown unasked.
 export const usualBytes = 65536;
@@ -98,7 +98,7 @@ function Why({ message: l }) {
   return html`<section class="card" aria-labelledby="why"><h2 id="why">${t('viewer.why')}</h2>
     <${Exception} message=${l} />
     <p>${t('viewer.why_text', { queue, why: word('reason_text', reasonOf(l)) })}</p>
-    ${got.data?.refused ? html`<p class="faint">${t('viewer.queue_gone', { queue })}</p>` : html`<dl class="pairs">${settings.map((s) => html`<dt>${keyed(s.name)}</dt><dd><b>${writtenOf(s.name, s.value)}</b> <span class="faint">${[word('source', s.source), s.from].filter(Boolean).join(' · ')}</span></dd>`)}</dl>`}
+    ${got.data?.refused ? html`<p class="faint">${t('viewer.queue_gone', { queue })}</p>` : html`<dl class="pairs">${settings.map((s) => html`<dt>${keyed(s.name)}</dt><dd><b>${readable(s.name, s.value)}</b> <span class="faint">${[word('source', s.source), s.from].filter(Boolean).join(' · ')}</span></dd>`)}</dl>`}
     <p class="buttons"><a class="button" href=${href(to`/queues/${l.vhost}/${queue}`)}>${t('viewer.to_queue', { queue })}</a></p></section>`;
 }
 

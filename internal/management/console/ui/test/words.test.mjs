@@ -122,6 +122,17 @@ test('units are written one way in each language', () => {
   for (const text of sources()) assert.doesNotMatch(text, /\$\{[^}]*\} %/, 'a module writes % itself');
 });
 
+test('in Chinese, too, each thing has one word', () => {
+  const gone = { 更改: '修改', 最旧: '最早', 排他: '独占', 信道: '通道', 还没有: '暂无', 死信目标: '死信去向' };
+  for (const [word, now] of Object.entries(gone)) {
+    assert.deepEqual(
+      Object.entries(zh).filter(([k, text]) => !/^(verbs|also)\./.test(k) && text.includes(word)),
+      [],
+      `${word} is ${now}`,
+    );
+  }
+});
+
 test('no deed has the word that leaves a dialog', () => {
   for (const all of [en, zh]) {
     assert.deepEqual(

@@ -25,6 +25,7 @@ const pretty = (v) => JSON.stringify(v, null, 2);
 function Edit({ close, message: l }) {
   const binary = l.payload_encoding === 'base64';
   const headers = Object.entries(l.properties?.headers || {});
+  const lockedOnes = headers.map(([k]) => k).filter((k) => locked.test(k));
   const origin = originOf(l);
   const home = sourceOf(l); // '' if nobody knows where it died
   const before = {
@@ -111,13 +112,7 @@ function Edit({ close, message: l }) {
       <${TextArea} label=${binary ? t('resend.body_base64') : t('viewer.body')} error=${warn} value=${now.payload} onInput=${set('payload')} rows="12" autofocus />
       ${jsonOf(now.payload) !== undefined && html`<p><button type="button" class="small" onClick=${() => set('payload')(pretty(jsonOf(now.payload)))}>${t('resend.tidy')}</button></p>`}
       <${TextArea} label=${t('viewer.properties')} error=${wrong.properties} value=${now.properties} onInput=${set('properties')} rows="5" />
-      <${TextArea} label=${t('viewer.headers')} hint=${t('resend.locked', {
-        which:
-          headers
-            .map(([k]) => k)
-            .filter((k) => locked.test(k))
-            .join(', ') || '–',
-      })} error=${wrong.headers} value=${now.headers} onInput=${set('headers')} rows="5" />
+      <${TextArea} label=${t('viewer.headers')} hint=${lockedOnes.length > 0 && t('resend.locked', { which: lockedOnes.join(t('frame.comma')) })} error=${wrong.headers} value=${now.headers} onInput=${set('headers')} rows="5" />
       <${Check} label=${t('resend.keep')} hint=${t('resend.keep_hint')} value=${keep} onInput=${setKeep} />`
     }
     ${!bad && !l.truncated && html`<${Commands} commands=${resendCommands(here(), { ...l, lost: l.place === 'lost' }, bodyOf(false))} />`}

@@ -1,7 +1,8 @@
 // The schedule: what waits for its instant is counted, found, opened, called off, moved, sent early.
 import assert from 'node:assert/strict';
 import { World } from '../lib/console.js';
-import { publish, queues } from '../lib/seed.js';
+import { publish, queues, reject } from '../lib/seed.js';
+import { until } from '../lib/wait.js';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
@@ -227,5 +228,32 @@ world.test('a message that waits is retried now where it is selected, and on its
   await c.page.locator('tbody tr[data-index]').nth(1).getByRole('link').first().click();
   await c.button('waiting.retry_one').click();
   await c.button('waiting.retry_one').waitFor({ state: 'detached' });
+  await c.accessible();
+});
+
+world.test('a dead letter that waits is retried now from the list of dead letters', async (c) => {
+  const channel = await c.broker.channel();
+  await queues(channel, {
+    task: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'task.retry' },
+    'task.retry': { 'x-queue-type': 'quorum', 'x-delayed-retry-type': 'all', 'x-delayed-retry-min': 600_000 },
+  });
+  await publish(channel, '', 'task', [{ body: 'a', messageId: 'task-a' }]);
+  await reject(channel, 'task', 1);
+  await c.broker.depth('task.retry', 1);
+  await c.open('/letters?view=list&filter=queue:task.retry');
+  const row = c.page.getByRole('row').filter({ hasText: 'task-a' });
+  await row.getByRole('checkbox').click();
+  await c.text('table.selected', { n: 1 }).waitFor();
+  assert.equal(await c.button('waiting.retry_some', { n: 1 }).count(), 0, 'it does not wait yet');
+  const got = await channel.get('task.retry');
+  if (got) channel.nack(got, false, true);
+  const delayed = async () => (await c.broker.get('queues/%2F/task.retry')).messages_delayed;
+  await until('the message to wait', async () => (await delayed()) === 1);
+  await c.open('/letters?view=list&filter=queue:task.retry');
+  await row.getByText(c.say('state.waiting'), { exact: true }).waitFor();
+  await row.getByRole('checkbox').click();
+  await c.button('waiting.retry_some', { n: 1 }).click();
+  await c.text('waiting.retried', { n: 1 }).waitFor();
+  await row.getByText(c.say('state.ready'), { exact: true }).waitFor();
   await c.accessible();
 });

@@ -13,7 +13,7 @@ import { Select } from '../../lib/form.js';
 import { base, keyOf, page } from '../messages/address.js';
 import { IndexState, exceptionColumn, useMessages } from '../messages/message-table.js';
 import { faultOf } from '../messages/badges.js';
-import { retryNow, waitingIds } from '../messages/retry.js';
+import { RetryNow, retryNow } from '../messages/retry.js';
 import { FilterBox } from '../messages/filter-box.js';
 import { beginRedrive } from '../deadletters/redrive.js';
 import { scopesOf } from '../deadletters/job-scopes.js';
@@ -79,9 +79,8 @@ export function Messages({ vhost, name, count, waiting }) {
       if (jobs) selection[1](new Set());
       messages.refresh();
     });
-  const waitingOnes = waitingIds(chosen);
-  const retry = async () => {
-    if (await retryNow(vhost, name, { ids: waitingOnes })) selection[1](new Set());
+  const retried = (done) => {
+    if (done) selection[1](new Set());
     messages.refresh();
   };
   const source = {
@@ -110,6 +109,6 @@ export function Messages({ vhost, name, count, waiting }) {
         messages.items.length > 0 &&
         html`<button type="button" onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</button>
         <button type="button" onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</button>
-        ${waitingOnes.length > 0 && html`<${Action} lacks=${rightsIn(vhost).queue('read', name)} onClick=${retry}><${Icon} name="play" /> ${t('waiting.retry_some', { n: waitingOnes.length })}</${Action}>`}`}
+        <${RetryNow} messages=${chosen} done=${retried} />`}
       empty=${!filter && html`<${Empty} title=${t('message.none')} text=${t('message.none_text')} />`} />`;
 }

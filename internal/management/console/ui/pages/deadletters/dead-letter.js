@@ -5,11 +5,10 @@ import { back, beside, from, href, to } from '../../lib/router.js';
 import { oneVHost } from '../../lib/vhosts.js';
 import { Icon } from '../../lib/icon.js';
 import { useShortcuts } from '../../lib/keys.js';
-import { rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
 import { Viewer, titleOf, useNeighbours } from '../messages/viewer.js';
 import { page } from '../messages/address.js';
-import { retryNow, waitingIds } from '../messages/retry.js';
+import { RetryNow } from '../messages/retry.js';
 import { beginRedrive } from './redrive.js';
 import { scopesOf } from './job-scopes.js';
 import { lacksFor } from './lacks.js';
@@ -35,8 +34,6 @@ function Head({ message: l, refresh, step, list }) {
   const redrive = () => beginRedrive(l.vhost, scopesOf([l])).then(gone);
   const discard = () => beginRedrive(l.vhost, scopesOf([l]), 'discard').then(gone);
   const resend = () => edit(l).then((original) => (original === 'kept' ? refresh() : gone(original)));
-  const waiting = waitingIds([l]);
-  const retry = () => retryNow(l.vhost, l.queue, { ids: waiting }).then(refresh);
   const lacks = lacksFor(l);
   useShortcuts(
     {
@@ -49,7 +46,7 @@ function Head({ message: l, refresh, step, list }) {
   return html`<div class="page-head"><h1>${titleOf(l, l.message_id || l.id)}</h1><div class="buttons">
     <button type="button" class="plain" onClick=${() => step('newest')} aria-label=${t('keys.previous_letter')} title=${t('keys.previous_letter')}><${Icon} name="left" /></button>
     <button type="button" class="plain" onClick=${() => step('oldest')} aria-label=${t('keys.next_letter')} title=${t('keys.next_letter')}><${Icon} name="right" /></button>
-    ${waiting.length > 0 && html`<${Action} lacks=${rightsIn(l.vhost).queue('read', l.queue)} onClick=${retry}><${Icon} name="play" /> ${t('waiting.retry_one')}</${Action}>`}
+    <${RetryNow} messages=${[l]} one done=${refresh} />
     <${Action} className="primary" lacks=${lacks.redrive} onClick=${redrive}><${Icon} name="redrive" /> ${t('redrive.one')}</${Action}>
     <${Action} lacks=${lacks.edit} onClick=${resend} disabled=${l.payload === undefined}><${Icon} name="edit" /> ${t('resend.one')}</${Action}>
     ${l.place !== 'lost' && html`<${Action} lacks=${lacks.discard} onClick=${discard}><${Icon} name="discard" /> ${t('redrive.discard')}</${Action}>`}</div></div>`;

@@ -24,6 +24,7 @@ import { scopesOf } from './job-scopes.js';
 import { lacksForAll, lacksIn } from './lacks.js';
 import { and, split } from '../messages/filter.js';
 import { Reason, faultOf } from '../messages/badges.js';
+import { RetryNow } from '../messages/retry.js';
 import { importMessages } from './import.js';
 import { deadLetterCode } from '../code/clients.js';
 import { deadLetterCommand } from '../code/commands.js';
@@ -241,6 +242,7 @@ function List({ vhost, filter, waiting }) {
         html`<${Action} className=${chosen.length ? 'primary' : ''} lacks=${lacks.redrive} onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</${Action}>
       <${Action} lacks=${lacks.discard} onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</${Action}>`
       }
+      <${RetryNow} messages=${chosen} done=${done} />
       <a class="button" download href=${address(`x/letters/${path`${vhost}`}/export`, { filter })} title=${t('letters.export_hint')}><${Icon} name="download" /> ${t('letters.export')}</a>`} />`;
 }
 

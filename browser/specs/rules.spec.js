@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { World } from '../lib/console.js';
 import { publish, queues } from '../lib/seed.js';
+import { until } from '../lib/wait.js';
 
 const world = World.of('rules', async (broker) => {
   const channel = await broker.channel();
@@ -134,6 +135,36 @@ world.test('a queue is created with settings of every part of the form', async (
     'x-delivery-count-mode': 'failed',
     'x-single-active-consumer': true,
   });
+});
+
+world.test('a new queue is compared with all that is made for it', async (c) => {
+  await c.broker.put('exchanges/%2F/taken.dlx', { type: 'fanout', durable: true });
+  await c.broker.put('queues/%2F/full.dlq', { durable: true, arguments: { 'x-max-length': 1 } });
+  await c.broker.put('queues/%2F/kept.dlq', { durable: true });
+  await c.open('/queues/new');
+  const create = c.button('create.do');
+  const status = c.page.getByRole('status');
+  const says = (key, kind, name) => status.getByText(c.say(key, { kind, name })).waitFor();
+  const differs = (name, has, asked) => c.text('create.differs', { name, has, asked }).waitFor();
+  await c.field('queues.name').fill('taken');
+  await says('create.clash', 'exchange', 'taken.dlx');
+  await differs('type', 'fanout', 'direct');
+  assert.equal(await create.isDisabled(), true);
+  await c.field('queues.name').fill('full');
+  await says('create.clash', 'queue', 'full.dlq');
+  await differs('x-max-length', '1', '–');
+  assert.equal(await create.isDisabled(), true);
+  await c.accessible();
+  await c.page.getByRole('radio', { name: c.say('create.letters_none'), exact: true }).check();
+  await until('the form to be ready', () => create.isEnabled());
+  await c.page.getByRole('radio', { name: c.say('create.letters_own'), exact: true }).check();
+  await c.field('queues.name').fill('x'.repeat(252));
+  await c.text('name.long').waitFor();
+  assert.equal(await create.isDisabled(), true);
+  await c.field('queues.name').fill('kept');
+  await says('create.same', 'queue', 'kept.dlq');
+  await create.click();
+  await c.page.getByRole('heading', { level: 1, name: 'kept' }).waitFor();
 });
 
 world.test('the graph marks a loop, and so does the list beside it', async (c) => {

@@ -1,5 +1,5 @@
 // Creating a queue: the settings that matter for messages that go wrong, what the declaration looks like, and what it would clash with.
-import { html, useEffect, useState } from '../../lib/html.js';
+import { html, useState } from '../../lib/html.js';
 import { t, num } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
@@ -8,12 +8,13 @@ import { attempt } from '../../lib/layers.js';
 import { Check, Radios, Select, TextArea, TextField } from '../../lib/form.js';
 import { Code, Codes } from '../../lib/code.js';
 import { Action } from '../../lib/action.js';
-import { rightsIn } from '../../lib/rights.js';
+import { first, rightsIn } from '../../lib/rights.js';
 import { oneVHost, vhosts } from '../../lib/vhosts.js';
-import { QueueLink, exchangeName, parseObject, queueType } from './parts.js';
-import { SettingField, written } from './setting-parts.js';
+import { exchangeName, parseObject, queueType } from './parts.js';
+import { There, useThere } from './queue-there.js';
+import { SettingField } from './setting-parts.js';
 import { fieldsOf } from '../../lib/known.js';
-import { argumentsOf, inequivalent } from './settings.js';
+import { argumentsOf, inequivalent, inequivalentExchange } from './settings.js';
 import { nameTrouble } from './queue-name.js';
 import { declareCode } from '../code/clients.js';
 import { declareCommands } from '../code/commands.js';
@@ -52,17 +53,17 @@ export function render({ query }) {
     every: 0,
   });
   const exchanges = useData(
-    (signal) => api.get(path`exchanges/${vhost}`, { columns: 'name,type,internal', disable_stats: true }, { signal }),
+    (signal) => api.get(path`exchanges/${vhost}`, { columns: exchangeColumns, disable_stats: true }, { signal }),
     [vhost],
     { every: 0 },
   );
-  const there = useThere(vhost, f.name);
   const more = parseObject(f.more);
   const isSet = (name) => (f.settings[name] ?? null) !== null;
   const letters = f.deadLetters || usualLetters(f.name);
   const own = letters === 'own';
   const name = f.name || 'orders'; // of the examples
-  const exchange = { none: null, own: `${name}.dlx`, exchange: f.settings[dlx] || '', queue: '' }[letters];
+  const [nameOfDLX, nameOfDLQ] = [`${name}.dlx`, `${name}.dlq`];
+  const exchange = { none: null, own: nameOfDLX, exchange: f.settings[dlx] || '', queue: '' }[letters];
   const asked = {
     vhost,
     name: f.name,
@@ -74,16 +75,24 @@ export function render({ query }) {
       more: more.value || {},
     }),
   };
-  const trouble = nameTrouble(f.name, options.data?.['strict-names']);
+  const trouble = nameTrouble(f.name, options.data?.['strict-names']) || (own && nameTrouble(nameOfDLQ));
   const missing = letters === 'exchange' && exchanges.data && !exchanges.data.some((e) => e.name === exchange);
-  const clash = there ? inequivalent(there, asked) : [];
+  const makes = own && f.name;
+  const queue = useThere(vhost, f.name);
+  const dlq = useThere(vhost, makes ? nameOfDLQ : '');
+  const dlxThere = makes && exchanges.data?.find((e) => e.name === nameOfDLX);
+  const there = [
+    queue && { kind: 'queue', name: f.name, clash: inequivalent(queue, asked) },
+    dlxThere && { kind: 'exchange', name: nameOfDLX, clash: inequivalentExchange(dlxThere, ownExchange) },
+    dlq && { kind: 'queue', name: nameOfDLQ, clash: inequivalent(dlq, ownQueue) },
+  ].filter(Boolean);
   const rights = rightsIn(vhost);
-  const lacks = f.name ? rights.queue('configure', f.name) : rights.any('configure');
+  const lacks = f.name ? lacksFor(rights, f.name, own) : rights.any('configure');
   const ready =
     !lacks &&
     !trouble &&
     !more.error &&
-    clash.length === 0 &&
+    there.every((x) => x.clash.length === 0) &&
     !(letters === 'exchange' && !exchange) &&
     !(letters === 'queue' && !f.settings[dlk]);
   const submit = async (e) => {
@@ -115,11 +124,7 @@ export function render({ query }) {
           <div><${Check} label=${t('setting.durable')} value=${asked.durable} disabled=${f.type === 'quorum'} onInput=${put('durable')} />
             <${Check} label=${t('setting.auto-delete')} value=${f.auto_delete} onInput=${put('auto_delete')} /></div>
         </div>
-        ${
-          there &&
-          html`<p class=${`banner ${clash.length ? 'bad' : 'warn'}`} role="status">${clash.length ? t('create.clash', { name: f.name }) : t('create.same', { name: f.name })} <${QueueLink} vhost=${vhost} name=${f.name} /></p>
-          ${clash.length > 0 && html`<ul>${clash.map((c) => html`<li key=${c.name}>${t('create.differs', { name: c.name, has: written(c.has), asked: written(c.asked) })}</li>`)}</ul>`}`
-        }
+        ${there.map((x) => html`<${There} key=${x.kind + x.name} vhost=${vhost} ...${x} />`)}
         <h2>${t('create.letters')}</h2>
         <${Radios} label=${t('create.where')} value=${letters} onInput=${put('deadLetters')} options=${[
           ['none', t('create.letters_none'), t('create.letters_none_hint')],
@@ -131,8 +136,8 @@ export function render({ query }) {
           own &&
           html`<ul class="creates" aria-label=${t('create.creates')}>
           <li><${Icon} name="queues" /> ${t('create.creates_queue', { name })}</li>
-          <li><${Icon} name="exchanges" /> ${t('create.creates_exchange', { name: `${name}.dlx` })}</li>
-          <li><${Icon} name="letters" /> ${t('create.creates_dlq', { name: `${name}.dlq`, key: name })}</li></ul>`
+          <li><${Icon} name="exchanges" /> ${t('create.creates_exchange', { name: nameOfDLX })}</li>
+          <li><${Icon} name="letters" /> ${t('create.creates_dlq', { name: nameOfDLQ, key: name })}</li></ul>`
         }
         ${
           letters === 'exchange' &&
@@ -174,44 +179,29 @@ export function render({ query }) {
     </form>`;
 }
 
-// useThere is the queue of that name, a moment after it was typed; null if there is none.
-function useThere(vhost, name) {
-  const [found, set] = useState(null);
-  useEffect(() => {
-    set(null);
-    if (!name) return undefined;
-    const abort = new AbortController();
-    const timer = setTimeout(
-      () =>
-        api
-          .get(
-            path`queues/${vhost}`,
-            {
-              name: `^${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`,
-              use_regex: true,
-              page: 1,
-              page_size: 2,
-              disable_stats: true,
-            },
-            { signal: abort.signal },
-          )
-          .then(
-            (got) => set(got.items.find((q) => q.name === name) || null),
-            () => {},
-          ),
-      250,
-    );
-    return () => {
-      clearTimeout(timer);
-      abort.abort();
-    };
-  }, [vhost, name]);
-  return found;
+const exchangeColumns = 'name,type,durable,auto_delete,internal,arguments';
+
+// ownExchange and ownQueue are the dead-letter exchange and the dead-letter queue that are made for a queue.
+const ownExchange = { type: 'direct', durable: true, auto_delete: false, internal: false, arguments: {} };
+const ownQueue = { durable: true, auto_delete: false, arguments: {} };
+
+// lacksFor is what is missing to declare a queue, with those made for it if it has own ones.
+function lacksFor(rights, name, own) {
+  if (!own) return rights.queue('configure', name);
+  const [dlx, dlq] = [`${name}.dlx`, `${name}.dlq`];
+  return first(
+    rights.queue('configure', name, dlq),
+    rights.exchange('configure', dlx),
+    rights.queue('write', dlq),
+    rights.exchange('read', dlx),
+    rights.queue('read', name),
+    rights.exchange('write', dlx),
+  );
 }
 
 // addDeadLetterQueue declares a dead-letter exchange and a dead-letter queue for one queue.
 async function addDeadLetterQueue(vhost, name) {
-  await api.put(path`exchanges/${vhost}/${exchangeName(`${name}.dlx`)}`, { type: 'direct', durable: true });
-  await api.put(path`queues/${vhost}/${name + '.dlq'}`, { durable: true });
+  await api.put(path`exchanges/${vhost}/${exchangeName(`${name}.dlx`)}`, ownExchange);
+  await api.put(path`queues/${vhost}/${name + '.dlq'}`, ownQueue);
   await api.post(path`bindings/${vhost}/e/${name + '.dlx'}/q/${name + '.dlq'}`, { routing_key: name, arguments: {} });
 }

@@ -109,19 +109,23 @@ export function argumentsOf({ type, settings, more }) {
   return { ...all, ...more };
 }
 
+const differences = (is, asked, names) =>
+  [...names]
+    .filter((name) => JSON.stringify(is[name]) !== JSON.stringify(asked[name]))
+    .map((name) => ({ name, has: is[name], asked: asked[name] }));
+const inArguments = (is, asked) => differences(is, asked, new Set([...Object.keys(is), ...Object.keys(asked)]));
+
 // inequivalent lists what a declaration asks for and the queue that is there has not: {name, has, asked}.
 export function inequivalent(q, asked) {
-  const all = [];
-  if (q.durable !== asked.durable) all.push({ name: 'durable', has: q.durable, asked: asked.durable });
-  if (q.auto_delete !== asked.auto_delete)
-    all.push({ name: 'auto_delete', has: q.auto_delete, asked: asked.auto_delete });
-  const is = { ...q.arguments };
-  const wanted = { ...asked.arguments };
-  if (is['x-queue-type'] === undefined) is['x-queue-type'] = q.type;
-  if (wanted['x-queue-type'] === undefined) wanted['x-queue-type'] = 'classic';
-  for (const name of new Set([...Object.keys(is), ...Object.keys(wanted)])) {
-    if (JSON.stringify(is[name]) !== JSON.stringify(wanted[name]))
-      all.push({ name, has: is[name], asked: wanted[name] });
-  }
-  return all;
+  const typed = ({ arguments: all }, type) => ({ ...all, 'x-queue-type': all['x-queue-type'] ?? type });
+  return [
+    ...differences(q, asked, ['durable', 'auto_delete']),
+    ...inArguments(typed(q, q.type), typed(asked, 'classic')),
+  ];
 }
+
+// inequivalentExchange is the same for an exchange.
+export const inequivalentExchange = (e, asked) => [
+  ...differences(e, asked, ['type', 'durable', 'auto_delete', 'internal']),
+  ...inArguments(e.arguments, asked.arguments),
+];

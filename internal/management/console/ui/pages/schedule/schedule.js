@@ -123,8 +123,9 @@ function Heat({ view, cells, counts, slot }) {
     view === 'hour'
       ? setQuery({ slot: c.from === slot ? '' : c.from })
       : setQuery({ view: { month: 'day', day: 'hour' }[view], at: c.from }, { push: true });
-  const text = (c) =>
-    view === 'month' ? String(new Date(c.from).getDate()) : clock(c.from).replace(/:00(?=\D*$)/, '');
+  const minute = (c) => clock(c.from).replace(/:00(?=\D*$)/, ''); // without seconds
+  const hour = (c) => minute(c).replace(/:00(?=\D+$)/, ''); // 5 PM, 17:00
+  const text = { month: (c) => String(new Date(c.from).getDate()), day: hour, hour: minute }[view];
   const say = (c, n) =>
     t('schedule.cell', { when: view === 'month' ? day(c.from) : `${clock(c.from)} – ${clock(c.until)}`, n });
   return html`<div class=${`heat ${view}`} role="group" aria-label=${t('schedule.calendar')}>

@@ -1,7 +1,8 @@
 // What the tables of jobs and of the schedule show in narrow windows: all of it.
 import assert from 'node:assert/strict';
-import { World } from '../lib/console.js';
+import { World, phone } from '../lib/console.js';
 import { publish, queues, reject } from '../lib/seed.js';
+import { until } from '../lib/wait.js';
 
 const long = 'orders.europe.fulfilment-of-express-shipments';
 
@@ -69,3 +70,37 @@ for (const language of ['en', 'zh-CN'])
         }
       },
     );
+
+for (const width of [1280, 1024, 390])
+  world.test(
+    `the rows of a day and of an hour are full and equal at ${width} pixels`,
+    { viewport: { width, height: 900 } },
+    async (c) => {
+      for (const view of ['day', 'hour']) {
+        await c.open(`/schedule?view=${view}`);
+        await c.page.locator(`.heat.${view} .cell`).nth(11).waitFor();
+        const boxes = await c.page
+          .locator('.heat .cell')
+          .evaluateAll((cells) => cells.map((e) => [e.offsetTop, e.offsetHeight]));
+        const tops = [...new Set(boxes.map(([top]) => top))];
+        const lengths = tops.map((top) => boxes.filter((b) => b[0] === top).length);
+        assert.equal(new Set(lengths).size, 1, `rows of ${lengths} in a ${view}`);
+        assert.equal(new Set(boxes.map(([, height]) => height)).size, 1, `cells of other heights in a ${view}`);
+      }
+    },
+  );
+
+world.test('on a phone rows are sorted, and all are selected, above the cards', { viewport: phone }, async (c) => {
+  await c.open('/queues');
+  const names = () => c.page.locator('tbody tr[data-index] .name-cell').allInnerTexts();
+  await until('the queues to be there', async () => (await names()).length === 2);
+  assert.equal((await names())[0], long);
+  await c.accessible();
+  await c.button('table.ascending').click();
+  await until('the order to be turned', async () => (await names())[1] === long);
+  await c.field('table.sort').selectOption({ label: c.say('queues.ready') });
+  await c.button('table.descending').waitFor();
+  await until('the longest to be first', async () => (await names())[0] !== long);
+  await c.page.getByRole('checkbox', { name: c.say('table.select_all'), exact: true }).check();
+  await c.text('table.selected', { n: 2 }).waitFor();
+});

@@ -1,6 +1,6 @@
 // The table: order, filter and pages of a source (list.js), columns to choose, rows to select and to walk with the
 // keyboard, export. Of more than 200 rows only those in view are drawn.
-import { html, useState, useRef, useEffect, useMemo, useLayoutEffect } from './html.js';
+import { html, useState, useRef, useEffect, useId, useMemo, useLayoutEffect } from './html.js';
 import { t, num } from './i18n.js';
 import { Icon } from './icon.js';
 import { Failure, Loading } from './states.js';
@@ -82,17 +82,16 @@ export function Table({
   if (!source.known) return html`<${Loading} />`;
   if (source.total === 0 && !source.text && empty && !more?.partial) return empty;
   const all = selection && rows.length > 0 && keys.every((k) => selection[0].has(k));
+  const everyRow = () =>
+    html`<input type="checkbox" checked=${all} aria-label=${t('table.select_all')} onChange=${() => selection[1](all ? new Set() : new Set(keys))} />`;
   return html`<div class=${`table-frame ${className}`}>
     <${Tools} ...${{ id, caption, source, columns, shown, chosen, selection, filter, filterBox, actions, keys, more }} />
+    <${SortBar} columns=${shown} source=${source} select=${selection && rows.length > 0 && everyRow()} />
     <div class="table-box" ref=${box} tabindex="0" role="region" aria-label=${caption} onScroll=${drawn.onScroll}>
       <table role="table" aria-rowcount=${rows.length + 1}>
         <caption class="hidden">${caption}</caption>
         <thead role="rowgroup"><tr role="row">
-          ${
-            selection &&
-            html`<th scope="col" role="columnheader" class="select" data-label=${t('table.select_all')}><input type="checkbox" checked=${all} aria-label=${t('table.select_all')}
-            onChange=${() => selection[1](all ? new Set() : new Set(keys))} /></th>`
-          }
+          ${selection && html`<th scope="col" role="columnheader" class="select">${everyRow()}</th>`}
           ${shown.map((c) => html`<${Head} key=${c.key} column=${c} source=${source} />`)}
         </tr></thead>
         <tbody role="rowgroup">
@@ -143,14 +142,37 @@ function cell(c, row) {
   return typeof v === 'number' ? num(v) : v;
 }
 
+// sortOf is what a column is sorted by; '' if it is not.
+const sortOf = (c, source) => (source.change && (c.sort === undefined ? c.key : c.sort)) || '';
+
+// firstOrder is the order of rows when they are sorted by a column: figures begin with the largest.
+const firstOrder = (c, source) => ({ sort: sortOf(c, source), reverse: c.align === 'end' });
+
+// SortBar has what the heads of columns do, where rows are cards and there are no heads.
+function SortBar({ columns, source, select }) {
+  const id = useId();
+  const sortable = columns.filter((c) => sortOf(c, source));
+  if (!select && sortable.length === 0) return null;
+  const { sort, reverse, change } = source;
+  const turn = t(reverse ? 'table.descending' : 'table.ascending');
+  return html`<div class="sort-bar">
+    ${
+      sortable.length > 0 &&
+      html`<label for=${id}>${t('table.sort')}</label> <select id=${id} value=${sort} onChange=${(e) => change(firstOrder(sortable[e.target.selectedIndex], source))}>
+      ${sortable.map((c) => html`<option value=${sortOf(c, source)} selected=${sortOf(c, source) === sort}>${c.title}</option>`)}</select>
+    <button type="button" class="plain" onClick=${() => change({ sort, reverse: !reverse })} aria-label=${turn} title=${turn}>${reverse ? '▾' : '▴'}</button>`
+    }
+    <span class="grow"></span>${select && html`<label class="check">${t('table.select_all')} ${select}</label>`}</div>`;
+}
+
 function Head({ column: c, source }) {
-  const by = c.sort === undefined ? c.key : c.sort;
+  const by = sortOf(c, source);
   const sorted = by && source.sort === by;
   const direction = sorted ? (source.reverse ? 'descending' : 'ascending') : undefined;
-  if (!by || !source.change)
+  if (!by)
     return html`<th scope="col" role="columnheader" class=${c.align === 'end' ? 'end' : ''} title=${c.hint}>${c.title}</th>`;
   return html`<th scope="col" role="columnheader" aria-sort=${direction} class=${c.align === 'end' ? 'end' : ''} title=${c.hint}>
-    <button type="button" onClick=${() => source.change({ sort: by, reverse: sorted ? !source.reverse : c.align === 'end' })}>${c.title}<span class="arrow" aria-hidden="true">${sorted ? (source.reverse ? '▾' : '▴') : ''}</span></button>
+    <button type="button" onClick=${() => source.change(sorted ? { sort: by, reverse: !source.reverse } : firstOrder(c, source))}>${c.title}<span class="arrow" aria-hidden="true">${sorted ? (source.reverse ? '▾' : '▴') : ''}</span></button>
   </th>`;
 }
 

@@ -22,9 +22,13 @@ type StoredMessage struct {
 	Expires   *string `json:"expires"`
 	// of a lost letter or held dead letter: no_exchange, no_route, cycle, refused, hops, delivery_limit,
 	// discarded
-	Cause     *string      `json:"cause"`
-	Target    *string      `json:"target"`  // of a lost letter: the queue that did not take it
-	At        *string      `json:"at"`      // RFC 3339: of its newest death, or else as LostAt
+	Cause  *string `json:"cause"`
+	Target *string `json:"target"` // of a lost letter: the queue that did not take it
+	// RFC 3339: of its newest death; if a client published it as a dead letter, when it failed, by
+	// its headers, or else as ArrivedAt; or else as LostAt
+	At *string `json:"at"`
+	// when it came as a dead letter, if no death of it is known
+	ArrivedAt *string      `json:"arrived_at"`
 	LostAt    *string      `json:"lost_at"` // of a lost letter: since when it is one
 	MessageID string       `json:"message_id"`
 	Deaths    List[Death]  `json:"deaths"` // the newest first

@@ -15,7 +15,8 @@ const Republished = "republished"
 type Failure struct {
 	Exchange, Key string // of the publish that failed, "" both if they do not tell
 	Queue         string // in which it was, "" likewise
-	At            int64  // ms since the Unix epoch: when it failed, or else when it was published as it is; 0: unknown
+	At            int64  // ms since the Unix epoch: when it failed, 0 if no header tells it
+	Dated         int64  // likewise: by its timestamp, which may be that of an earlier publish, or by x-death
 	Redrives      int64  // how often it was sent back before, by x-redrive-count that its client has kept
 
 	// What the header x-death tells, which a client has copied from the delivery.
@@ -82,7 +83,7 @@ func FailureOf(properties []byte) (f Failure, ok bool) {
 		case amqp.FlagHeaders:
 			died, ok = f.read(v)
 		case 0:
-			f.At = cmp.Or(f.At, r.timestamp*1000, died*1000)
+			f.Dated = cmp.Or(r.timestamp*1000, died*1000)
 			return f, ok
 		}
 	}

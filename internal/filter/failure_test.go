@@ -20,20 +20,23 @@ func TestFailureOf(t *testing.T) { // not beside others: allocations are counted
 		{"Spring", amqp.Table{{Name: "x-exception-stacktrace", Value: text("java.lang.IllegalStateException: no\n\tat a.B")},
 			{Name: "x-exception-message", Value: text("no")}, {Name: "x-original-exchange", Value: text("shop")},
 			{Name: "x-original-routingKey", Value: text("order.new")}, {Name: "x-redrive-count", Value: amqp.Int64(3)}},
-			true, Failure{Exchange: "shop", Key: "order.new", At: 7000, Redrives: 3}},
+			true, Failure{Exchange: "shop", Key: "order.new", Dated: 7000, Redrives: 3}},
 		{"Spring, by the default exchange", amqp.Table{{Name: "x-exception-message", Value: text("no")}, {Name: "x-original-exchange", Value: text("")},
-			{Name: "x-original-routingKey", Value: text("orders")}}, true, Failure{Key: "orders", At: 7000}},
+			{Name: "x-original-routingKey", Value: text("orders")}}, true, Failure{Key: "orders", Dated: 7000}},
 		{"NServiceBus", amqp.Table{{Name: "NServiceBus.ExceptionInfo.ExceptionType", Value: text("System.Exception")}, {Name: "NServiceBus.FailedQ", Value: text("Sales")},
-			{Name: "NServiceBus.TimeOfFailure", Value: text("2026-11-20 08:30:01:123456 Z")}}, true, Failure{Queue: "Sales", At: 1795163401000}},
+			{Name: "NServiceBus.TimeOfFailure", Value: text("2026-11-20 08:30:01:123456 Z")}},
+			true, Failure{Queue: "Sales", At: 1795163401000, Dated: 7000}},
 		{"MassTransit", amqp.Table{{Name: "MT-Fault-Message", Value: text("no")}, {Name: "MT-Fault-InputAddress", Value: text("rabbitmq://host/v/sales?durable=true")},
-			{Name: "MT-Fault-Timestamp", Value: text("2026-11-20T08:30:01.1234567Z")}}, true, Failure{Queue: "sales", At: 1795163401000}},
-		{"Symfony", amqp.Table{{Name: `X-Message-Stamp-Symfony\Component\Messenger\Stamp\ErrorDetailsStamp`, Value: text("[]")}}, true, Failure{At: 7000}},
-		{"Rebus", amqp.Table{{Name: "rbs2-error-details", Value: text("no")}, {Name: "rbs2-source-queue", Value: text("sales")}}, true, Failure{Queue: "sales", At: 7000}},
+			{Name: "MT-Fault-Timestamp", Value: text("2026-11-20T08:30:01.1234567Z")}},
+			true, Failure{Queue: "sales", At: 1795163401000, Dated: 7000}},
+		{"Symfony", amqp.Table{{Name: `X-Message-Stamp-Symfony\Component\Messenger\Stamp\ErrorDetailsStamp`, Value: text("[]")}}, true, Failure{Dated: 7000}},
+		{"Rebus", amqp.Table{{Name: "rbs2-error-details", Value: text("no")}, {Name: "rbs2-source-queue", Value: text("sales")}},
+			true, Failure{Queue: "sales", Dated: 7000}},
 		{"nonsense", amqp.Table{{Name: "x-exception-message", Value: amqp.Int64(1)}, {Name: "NServiceBus.TimeOfFailure", Value: text("yesterday, about noon it was")},
-			{Name: "x-original-exchange", Value: amqp.Int64(5)}}, true, Failure{At: 7000}},
+			{Name: "x-original-exchange", Value: amqp.Int64(5)}}, true, Failure{Dated: 7000}},
 		{"others", amqp.Table{{Name: "x-original-exchange", Value: text("shop")}, {Name: "error", Value: text("no")}, {Name: "x-delay", Value: amqp.Int64(1)},
-			{Name: "exception", Value: text("no")}, {Name: "", Value: text("")}}, false, Failure{Exchange: "shop", At: 7000}},
-		{"none", nil, false, Failure{At: 7000}},
+			{Name: "exception", Value: text("no")}, {Name: "", Value: text("")}}, false, Failure{Exchange: "shop", Dated: 7000}},
+		{"none", nil, false, Failure{Dated: 7000}},
 		{"x-death of a delivery", amqp.Table{
 			{Name: "x-first-death-queue", Value: text("work")}, {Name: "x-first-death-reason", Value: text("rejected")},
 			{Name: "x-death", Value: amqp.Array(
@@ -41,24 +44,24 @@ func TestFailureOf(t *testing.T) { // not beside others: allocations are counted
 				entry("expired", "work.retry", 1, "other"),
 			)},
 		}, true, Failure{
-			Exchange: "shop", Key: "shop.key", Queue: "work", At: 7000,
+			Exchange: "shop", Key: "shop.key", Queue: "work", Dated: 7000,
 			Deaths: 6, FirstReason: "rejected", LastQueue: "work.retry", Copied: true,
 		}},
 		{"x-death alone", amqp.Table{
 			{Name: "x-death", Value: amqp.Array(entry("maxlen", "b", 1, "x"), amqp.Int64(1), entry("expired", "a", 1, ""))},
 		}, true, Failure{
-			Key: ".key", Queue: "a", At: 7000, Deaths: 2, FirstReason: "expired", LastQueue: "b", Copied: true,
+			Key: ".key", Queue: "a", Dated: 7000, Deaths: 2, FirstReason: "expired", LastQueue: "b", Copied: true,
 		}},
 		{"x-death beside Spring's headers", amqp.Table{
 			{Name: "x-exception-message", Value: text("no")}, {Name: "x-original-routingKey", Value: text("orders")},
 			{Name: "x-death", Value: amqp.Array(entry("expired", "a", 1, "x"))},
-		}, true, Failure{Key: "orders", At: 7000, Deaths: 1, FirstReason: "expired", LastQueue: "a"}},
+		}, true, Failure{Key: "orders", Dated: 7000, Deaths: 1, FirstReason: "expired", LastQueue: "a"}},
 		{"x-death without a death", amqp.Table{
 			{Name: "x-death", Value: amqp.Array(amqp.Int64(1), entry("expired", "", 1, ""), entry("", "a", 1, ""))},
-		}, false, Failure{At: 7000}},
+		}, false, Failure{Dated: 7000}},
 		{"x-death that is no list", amqp.Table{
 			{Name: "x-death", Value: entry("expired", "a", 1, "")},
-		}, false, Failure{At: 7000}},
+		}, false, Failure{Dated: 7000}},
 	} {
 		p := amqp.Properties{Has: amqp.FlagHeaders | amqp.FlagTimestamp, Headers: c.headers, Timestamp: 7}
 		raw := amqp.AppendProperties(nil, &p)
@@ -109,7 +112,7 @@ func TestCopiedDeathsAreBounded(t *testing.T) {
 	if _, died := TellsOfFailure(scan.Headers); len(died) != deathsMax/2 || died[0] != "0" || died[31] != "31" {
 		t.Errorf("%d queues: %v", len(died), died)
 	}
-	if f, told := FailureOf(raw); !told || f.Deaths != deathsMax*deathCountMax || f.At != 5000 {
+	if f, told := FailureOf(raw); !told || f.Deaths != deathsMax*deathCountMax || f.Dated != 5000 {
 		t.Errorf("%+v", f)
 	}
 }

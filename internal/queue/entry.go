@@ -85,6 +85,7 @@ type Side struct {
 	Acquired uint32           // returns so far, of any kind. Source: RabbitMQ quorum-queues, acquired count
 	Failed   uint32           // failed returns so far. Source: RabbitMQ quorum-queues, delivery count
 	Until    deadline.Instant // of a waiting message
+	Arrived  deadline.Instant // wall clock: when it came as a dead letter without a death; 0: not noted
 }
 
 // Return counts one return.

@@ -33,6 +33,7 @@ const (
 	sideAcquired             // uvarint
 	sideFailed               // uvarint
 	sideUntil                // uvarint
+	sideArrived              // uvarint
 )
 
 var (
@@ -141,6 +142,10 @@ func appendSide(b []byte, s *Side) []byte {
 	if s.Until != 0 {
 		what |= sideUntil
 		b = binary.AppendUvarint(b, uint64(s.Until))
+	}
+	if s.Arrived != 0 {
+		what |= sideArrived
+		b = binary.AppendUvarint(b, uint64(s.Arrived))
 	}
 	b[at] = what
 	return b
@@ -275,6 +280,9 @@ func (s *Side) read(r *pageReader, log storage.LogID) {
 	}
 	if what&sideUntil != 0 {
 		s.Until = deadline.Instant(r.uint())
+	}
+	if what&sideArrived != 0 {
+		s.Arrived = deadline.Instant(r.uint())
 	}
 }
 

@@ -21,6 +21,7 @@ func goldenChunk() *chunk {
 	}}
 	c.setSide(4, Side{History: storage.Ref{Log: testLog, Index: 9, Offset: 80, Size: 44}})
 	c.setSide(5, Side{Acquired: 3, Failed: 2, Until: 1_000_000_001_000})
+	c.setSide(6, Side{Arrived: 1_000_000_003_000})
 	return c
 }
 
@@ -33,7 +34,7 @@ func TestPageIsGolden(t *testing.T) {
 		"00" +
 		"bb" + "01" + "0405" + "3d" + "11" + "290403" + "01" + "09502c" +
 		"e2" + "01ac02" + "050300" + "908ea9ca9a3a" + "1c" + "0302" + "e8a794a58d1d" +
-		"64" + "4e" + "050200" + "cf0f"
+		"e4" + "4e" + "050200" + "cf0f" + "20" + "b8b794a58d1d"
 	got := hex.EncodeToString(appendPage(nil, goldenChunk(), 0))
 	if got != want {
 		t.Errorf("a page is\n%s, not\n%s", got, want)

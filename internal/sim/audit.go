@@ -134,6 +134,7 @@ func (w *world) audited(st *step) {
 	w.checkOver(st)
 	w.checkAnswered(st)
 	w.checkExpected(st, st.facts)
+	w.checkArrivals(st)
 	w.checkCramped(st)
 	w.checkState()
 }
@@ -148,7 +149,8 @@ func (w *world) fact(st *step, f *fact.Fact) {
 		st.remembered = f.Bytes
 	case fact.Enqueued:
 		w.enqueued(st, f)
-	case fact.Handed, fact.Returned, fact.Resumed, fact.Deferred, fact.Keyed, fact.Held, fact.PutOff, fact.Kept:
+	case fact.Handed, fact.Returned, fact.Resumed, fact.Deferred, fact.Keyed, fact.Held, fact.PutOff, fact.Kept,
+		fact.Arrived:
 		if e := w.about(f); e != nil {
 			w.copyFact(st, e, f)
 		}
@@ -192,6 +194,8 @@ func (w *world) copyFact(st *step, e *ledger.Entry, f *fact.Fact) {
 		w.moveTo(st, e, f)
 	case fact.Keyed:
 		w.giveKey(e)
+	case fact.Arrived:
+		w.arrived(st, e, f.At)
 	case fact.Held:
 		w.withheld(st, e, f)
 	case fact.PutOff:

@@ -58,6 +58,9 @@ const (
 	// Redrive: a job moves the dead letters that it is about, each once, to where they are sent, at its rate,
 	// and stops when it was told to, over restarts too.
 	Redrive Checker = "redrive"
+	// Arrivals: a dead letter that a client published keeps the time of that, over moves and
+	// restarts too.
+	Arrivals Checker = "arrivals"
 	// Counts: a message has as many returns, and failed ones, as the ledger counted; over the limit it dies.
 	Counts Checker = "counts"
 	// Timeout: nobody holds a delivery for too long; to settle it later is no error.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/sim/ledger"
 	"github.com/bartleby-mq/bartleby/internal/storage"
@@ -137,6 +138,9 @@ func (w *world) compareCopies() error {
 		case fact.Held:
 			c.held = f
 			continue
+		case fact.Arrived:
+			c.arrived = f.At
+			continue
 		default:
 			continue
 		}
@@ -169,9 +173,10 @@ func (w *world) compareCopies() error {
 
 // copied is what a snapshot says of a copy.
 type copied struct {
-	fact   *fact.Fact // Enqueued
-	failed uint64
-	held   *fact.Fact
+	fact    *fact.Fact // Enqueued
+	failed  uint64
+	held    *fact.Fact
+	arrived deadline.Instant
 }
 
 // compareCopy compares what a snapshot says of a copy with the log.
@@ -191,6 +196,8 @@ func (w *world) compareCopy(e *ledger.Entry, c *copied) {
 		w.violate(Schedule, "message %d in %q is due at %d, expected %d", e.Message, name, c.fact.At, e.Until)
 	case e.Until != c.fact.At:
 		w.violate(Waiting, "message %d in %q waits until %d, expected %d", e.Message, name, c.fact.At, e.Until)
+	case e.Arrived != c.arrived:
+		w.violate(Arrivals, "message %d in %q arrived at %d, expected %d", e.Message, name, c.arrived, e.Arrived)
 	case (e.State == queue.Held) != (c.held != nil):
 		w.violate(Held, "message %d in %q is held: %t, expected %t", e.Message, name, c.held != nil, e.State == queue.Held)
 	case e.History != c.fact.History || e.ExpireAt != c.fact.Entry.ExpireAt:

@@ -164,6 +164,9 @@ func (w *world) checkSent(st *step, j *ledger.Job, x *sent) {
 	case j.IDs == nil && !sifted(j.Filter, e):
 		w.violate(Redrive, "job %d took message %d of %q with %v, which its filter %s does not let through", j.ID, e.Message, e.Line.Name, e.Deaths, j.Filter)
 	}
+	for _, l := range x.came {
+		w.checkArrival(e, l)
+	}
 	if j.Discard {
 		w.checkDiscarded(j, x)
 		return

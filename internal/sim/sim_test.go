@@ -242,7 +242,7 @@ func (r *Result) checkDeadLetters(t *testing.T) {
 		}
 	}
 	t.Logf("for later: %v", r.Scheduled)
-	for _, k := range [...]fact.Kind{fact.Deferred, fact.Keyed} {
+	for _, k := range [...]fact.Kind{fact.Deferred, fact.Keyed, fact.Arrived} {
 		if r.Facts[k] == 0 {
 			t.Errorf("fact %d was never made", k)
 		}

@@ -104,6 +104,12 @@ func (v *VHost) apply(f *fact.Fact) {
 		}
 	case fact.Deferred:
 		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) { v.deferred(q, s, f.At) })
+	case fact.Arrived:
+		v.eachIn(f, func(q *queueState, s queue.Seq, _ *queue.Entry) {
+			side := q.messages.Side(s)
+			side.Arrived = f.At
+			q.messages.SetSide(s, side)
+		})
 	case fact.Cancellations:
 		v.applyCancellations(f)
 	case fact.Keyed:

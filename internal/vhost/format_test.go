@@ -99,6 +99,7 @@ func goldenFacts() []fact.Fact {
 		{Kind: fact.Enqueued, Queue: 300, Seq: 12, History: storage.Ref{Log: testLog, Index: 9, Offset: 30, Size: 40}, Entry: queue.Entry{
 			Index: 9, Offset: 10, Size: 20, BodyBytes: 5, Flags: persistent | queue.HasHistory | queue.AtWork,
 		}},
+		{Kind: fact.Arrived, Queue: 300, Seq: 12, At: 1234567890125},
 	}
 }
 

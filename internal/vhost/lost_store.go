@@ -81,6 +81,9 @@ func (s *step) putInLost(m *message, cause fact.Cause, target string) {
 	}
 	s.flag(s.lost, &f.Entry, ref, durable, m.reportsFailure)
 	s.emit(&f)
+	if m.arrived != 0 && len(m.history.Deaths) == 0 {
+		s.emitArrived(&f, m.arrived)
+	}
 	s.markDirty(s.lost, 0)
 	for s.lost.messages.Bytes(queue.Ready) > s.options.LostLettersMaxBytes+lostSlack { // many may come in one step
 		loser, _ := s.loser()

@@ -103,6 +103,8 @@ func (sc *scenario) fact(f *fact.Fact) string {
 		s = "resumed " + sc.copyName(f.Queue, f.Seq)
 	case fact.Keyed:
 		s = "keyed " + sc.copyName(f.Queue, f.Seq)
+	case fact.Arrived:
+		s = "arrived " + sc.copyName(f.Queue, f.Seq) + " at=" + seconds(f.At)
 	case fact.Deferred:
 		s = "deferred " + sc.copyName(f.Queue, f.Seq) + " until=" + seconds(f.At)
 	case fact.Held:

@@ -49,6 +49,9 @@ func (v *VHost) appendMessages(b []byte, q *queueState, lazy bool) []byte {
 			f.At = side.Until
 		}
 		b = fact.Append(b, &f, 0)
+		if side.Arrived != 0 {
+			b = fact.Append(b, &fact.Fact{Kind: fact.Arrived, Queue: q.id, Seq: s, At: side.Arrived}, 0)
+		}
 		if side.Failed > 0 {
 			b = fact.Append(b, &fact.Fact{Kind: fact.Tallied, Queue: q.id, Seq: s, N: uint64(side.Failed)}, 0)
 		}

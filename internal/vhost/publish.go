@@ -2,6 +2,7 @@ package vhost
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"slices"
 
@@ -32,7 +33,8 @@ type message struct {
 	name           string           // its key where it waits, "" if none
 	until          deadline.Instant // queues deliver it no sooner
 
-	history *fact.History // of a dead letter
+	history *fact.History    // of a dead letter
+	arrived deadline.Instant // wall clock: when it came as a dead letter without a death, 0: not noted
 
 	properties amqp.PropertyScan // see scan
 	scanned    bool
@@ -441,19 +443,39 @@ func (s *step) enqueue(q *queueState, m *message) (durable bool) {
 	if m.history != nil {
 		f.History = s.historyOf(m, durable)
 	}
-	if q.holdsAsDeadLetter(&f.Entry) {
-		q.counters().DeadLetters++
-	}
 	if f.Entry.ExpireAt != 0 && f.Entry.ExpireAt <= s.From {
 		f.Entry.ExpireAt = s.Now // TTL 0: good for this step only
 		q.zero = append(q.zero, f.Seq)
 	}
 	s.emit(&f)
+	if q.holdsAsDeadLetter(&f.Entry) {
+		s.noteDeadLetter(q, &f, m)
+	}
 	q.counters().Published++
 	if durable {
 		q.counters().Written++
 	}
 	return durable
+}
+
+// noteDeadLetter counts a dead letter that came to q. If the broker knows no death of it, its time
+// is that of its arrival, which it keeps when a redrive moves it. Source: ours, decision 26.
+func (s *step) noteDeadLetter(q *queueState, enqueued *fact.Fact, m *message) {
+	q.counters().DeadLetters++
+	if m.history != nil && len(m.history.Deaths) > 0 {
+		return
+	}
+	if m.history == nil && m.arrived == 0 {
+		q.counters().Republished++
+	}
+	s.emitArrived(enqueued, cmp.Or(m.arrived, s.Wall))
+}
+
+// emitArrived says when a new copy came as a dead letter.
+func (s *step) emitArrived(enqueued *fact.Fact, at deadline.Instant) {
+	s.emit(&fact.Fact{
+		Kind: fact.Arrived, Durable: enqueued.Durable, Queue: enqueued.Queue, Seq: enqueued.Seq, At: at,
+	})
 }
 
 // readFailure notes what the headers of a publish tell of a failure.

@@ -6,13 +6,15 @@ import "github.com/bartleby-mq/bartleby/internal/vhost/fact"
 type QueueStats struct {
 	// Published: copies that came in, dead letters among them
 	Published, Delivered, Got, Acked uint64
-	DeliveredNoAck, GotNoAck         uint64                           // of Delivered and Got, without acknowledgement
-	Redelivered                      uint64                           // of Delivered and Got
-	GotNone                          uint64                           // gets that found nothing
-	DeadLetters                      uint64                           // of Published: dead letters
-	Written                          uint64                           // of Published: copies in the log
-	Purged                           uint64                           // messages that a purge took
-	Died                             [strategies][fact.Reasons]uint64 // by Strategy and Reason
+	DeliveredNoAck, GotNoAck         uint64 // of Delivered and Got, without acknowledgement
+	Redelivered                      uint64 // of Delivered and Got
+	GotNone                          uint64 // gets that found nothing
+	DeadLetters                      uint64 // of Published: dead letters
+	// of DeadLetters: clients published them, no death of them is known
+	Republished uint64
+	Written     uint64                           // of Published: copies in the log
+	Purged      uint64                           // messages that a purge took
+	Died        [strategies][fact.Reasons]uint64 // by Strategy and Reason
 	// dead letters of AtLeastOnce that all their targets have
 	Confirmed uint64
 	// dead letters of this queue that found no place, by Cause
@@ -91,6 +93,7 @@ func (s *QueueStats) Add(o *QueueStats) {
 	s.Redelivered += o.Redelivered
 	s.GotNone += o.GotNone
 	s.DeadLetters += o.DeadLetters
+	s.Republished += o.Republished
 	s.Written += o.Written
 	s.Purged += o.Purged
 	addAll(s.Retried[:], o.Retried[:])

@@ -125,7 +125,7 @@ func (v *VHost) seen(q *queueState, seq queue.Seq, e *queue.Entry) Seen {
 	case e.State == queue.Held:
 		x.Cause = q.held[seq].cause
 	}
-	if x.Lost || x.HasHistory || e.State == queue.Waiting || q.settings.Counts {
+	if x.Lost || x.HasHistory || x.DeadLetter || e.State == queue.Waiting || q.settings.Counts {
 		x.side = q.messages.Side(seq)
 		x.Until = x.side.Until
 		if !x.Lost {
@@ -250,7 +250,7 @@ func (x *Seen) ForFilter(needs filter.Need) filter.Message {
 		m.FirstReason, m.Source = h.First.Reason.String(), h.First.Queue
 		m.Exchange, m.Keys = h.Exchange, h.Keys
 		if d := h.FirstDeath(); d != nil {
-			m.Exchange, m.Keys, m.Source, m.At = d.Exchange, d.Keys, d.Queue, h.DiedAt()
+			m.Exchange, m.Keys, m.Source = d.Exchange, d.Keys, d.Queue
 		}
 		m.Count, m.Redrives = h.Total(), int64(h.Redrive.Times)
 		if h.Redrive.CameBack {
@@ -270,12 +270,12 @@ func (x *Seen) ForFilter(needs filter.Need) filter.Message {
 	if needs&filter.Deaths == 0 {
 		return m
 	}
+	var f filter.Failure
 	if x.Republished() {
-		x.siftFailure(&m)
+		f = x.Failure()
+		x.siftFailure(&f, &m)
 	}
-	if x.Lost && m.At == 0 { // it has not died, or nobody has noted when
-		m.At = int64(x.At)
-	}
+	m.At = x.diedAt(&f)
 	return m
 }
 
@@ -306,10 +306,9 @@ func (x *Seen) Republished() bool {
 }
 
 // siftFailure tells a filter where a message came from that a client has published where failures go.
-func (x *Seen) siftFailure(m *filter.Message) {
-	f := x.Failure()
+func (x *Seen) siftFailure(f *filter.Failure, m *filter.Message) {
 	m.Reason, m.FirstReason = filter.Republished, cmp.Or(f.FirstReason, filter.Republished)
-	m.Source, m.At, m.Count = f.Queue, f.At, f.Deaths
+	m.Source, m.Count = f.Queue, f.Deaths
 	if !x.Lost { // its own last queue decides who may see it
 		m.LastQueue = f.LastQueue
 	}
@@ -317,6 +316,38 @@ func (x *Seen) siftFailure(m *filter.Message) {
 	if exchange, key, ok := f.Back(); ok {
 		m.Exchange, m.Keys = exchange, []string{key}
 	}
+}
+
+// DiedAt is since when the message is a dead letter, in ms since the Unix epoch: when it died last.
+// Of one that a client has published it is when it failed, as its headers tell, or else when it
+// arrived; of another lost letter, since when it is lost. 0: not known.
+func (x *Seen) DiedAt() int64 {
+	var f filter.Failure
+	if x.Republished() {
+		f = x.Failure()
+	}
+	return x.diedAt(&f)
+}
+
+// diedAt is DiedAt; f is what the headers tell of a message that is Republished.
+func (x *Seen) diedAt(f *filter.Failure) int64 {
+	died, lost := int64(0), int64(0)
+	if h := x.History(); h != nil {
+		died = h.DiedAt()
+	}
+	if x.Lost {
+		lost = int64(x.At)
+	}
+	return cmp.Or(died, f.At, x.ArrivedAt(), f.Dated, lost)
+}
+
+// ArrivedAt is when a dead letter came of which the broker knows no death, in ms since the Unix
+// epoch; 0 if the message is none, or was there before its queue was marked.
+func (x *Seen) ArrivedAt() int64 {
+	if h := x.History(); h != nil && len(h.Deaths) > 0 {
+		return 0
+	}
+	return int64(x.side.Arrived)
 }
 
 // BodyBytes is the size of the payload. Of a lost letter the entry counts all that is kept of it.

@@ -236,9 +236,9 @@ func (r Reader) leadsTo(exchange string) (queues []fact.QueueID) {
 // oldestWithin is how many messages from the head of a queue on are looked at for one that has died.
 const oldestWithin = 256
 
-// OldestDeadLetter tells when the dead letter next to the head of a queue died, in seconds since the Unix
-// epoch: the first time, if it died there of the same reason again; 0 if that is not known. It is read unless
-// it is the one that is known; ok is false if there is none among the first messages.
+// OldestDeadLetter tells when the dead letter next to the head of a queue died, or when a client
+// published it there, in seconds since the Unix epoch; 0 if that is not known. It is read unless it
+// is the one that is known; ok is false if there is none among the first messages.
 func (r Reader) OldestDeadLetter(id fact.QueueID, known MessageID) (oldest MessageID, died int64, ok bool) {
 	q := r.v.queues[id]
 	if q == nil {
@@ -262,11 +262,7 @@ func (r Reader) OldestDeadLetter(id fact.QueueID, known MessageID) (oldest Messa
 		return known, 0, true
 	}
 	x := r.v.seen(q, s, q.messages.Entry(s))
-	if h := x.History(); h != nil && len(h.Deaths) > 0 {
-		return idOf(s), h.Deaths[0].Time, true
-	}
-	f := x.Failure()
-	return idOf(s), f.At / 1000, true
+	return idOf(s), x.DiedAt() / 1000, true
 }
 
 // DelayedSample is what waits in a delayed exchange, as metrics see it.

@@ -95,6 +95,7 @@ func (v *VHost) loadMessage(q *queueState, seq queue.Seq) message {
 	}
 	m := v.readBack(e.Ref(v.log), history, e.Flags&queue.Persistent != 0)
 	m.reportsFailure = e.Flags&queue.ReportsFailure != 0
+	m.arrived = q.messages.Side(seq).Arrived
 	return m
 }
 

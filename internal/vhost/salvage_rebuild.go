@@ -60,7 +60,7 @@ func (s *Salvage) moveInto(n *VHost, q *queueState) {
 		for len(found) > 0 && found[0].made.Seq < seq {
 			x := found[0]
 			found = found[1:]
-			s.make(n, x.made, x.failed, x.held)
+			s.make(n, x)
 		}
 	}
 	done := 0
@@ -74,11 +74,11 @@ func (s *Salvage) moveInto(n *VHost, q *queueState) {
 		if e.State == queue.Waiting {
 			f.At = side.Until
 		}
-		var held *fact.Fact
+		copied := foundCopy{made: f, failed: uint64(side.Failed), arrived: side.Arrived}
 		if x, known := q.held[seq]; e.State == queue.Held && known {
-			held = &fact.Fact{Kind: fact.Held, Durable: true, Queue: q.id, Seq: seq, Cause: x.cause, History: side.History, Took: x.took}
+			copied.held = &fact.Fact{Kind: fact.Held, Durable: true, Queue: q.id, Seq: seq, Cause: x.cause, History: side.History, Took: x.took}
 		}
-		s.make(n, f, uint64(side.Failed), held)
+		s.make(n, &copied)
 		if done++; done%queue.ChunkLen == 0 {
 			n.trim()
 		}
@@ -95,15 +95,19 @@ func (s *Salvage) moveInto(n *VHost, q *queueState) {
 }
 
 // make makes one copy in n.
-func (s *Salvage) make(n *VHost, f fact.Fact, failed uint64, held *fact.Fact) {
+func (s *Salvage) make(n *VHost, x *foundCopy) {
+	f, held := x.made, x.held
 	if s.plain[copyAt{f.Queue, f.Seq}] {
 		f.Entry.Flags &^= queue.HasHistory
 		f.History, held = storage.Ref{}, nil
 	}
 	f.Entry.State = queue.Ready
 	n.apply(&f)
-	if failed > 0 {
-		n.apply(&fact.Fact{Kind: fact.Tallied, Queue: f.Queue, Seq: f.Seq, N: failed})
+	if x.failed > 0 {
+		n.apply(&fact.Fact{Kind: fact.Tallied, Queue: f.Queue, Seq: f.Seq, N: x.failed})
+	}
+	if x.arrived != 0 {
+		n.apply(&fact.Fact{Kind: fact.Arrived, Queue: f.Queue, Seq: f.Seq, At: x.arrived})
 	}
 	if held != nil {
 		n.apply(held)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
@@ -25,6 +26,8 @@ type foundCopy struct {
 	made   fact.Fact // Enqueued
 	failed uint64
 	held   *fact.Fact
+
+	arrived deadline.Instant
 }
 
 // Wants reports whether Search may find something.
@@ -55,7 +58,7 @@ func (c *lostChunk) look(f *fact.Fact, later bool) {
 	case fact.QueueDeleted:
 		clear(c.found)
 		return
-	case fact.Handed, fact.Returned, fact.Resumed, fact.Deferred, fact.Held, fact.Kept, fact.Ended:
+	case fact.Handed, fact.Returned, fact.Resumed, fact.Deferred, fact.Held, fact.Kept, fact.Ended, fact.Arrived:
 	default:
 		return
 	}
@@ -94,6 +97,8 @@ func (x *foundCopy) tell(f *fact.Fact) (ended bool) {
 		x.made.At = 0
 	case fact.Deferred:
 		x.made.At = f.At
+	case fact.Arrived:
+		x.arrived = f.At
 	case fact.Kept:
 		e.ExpireAt = 0
 	case fact.Held:

@@ -1,7 +1,6 @@
 package deadletter
 
 import (
-	"cmp"
 	"math"
 	"net/url"
 	"strconv"
@@ -95,11 +94,10 @@ func (s *renderer) render(x *vhost.Seen) (api.StoredMessage, error) {
 		f := x.Failure()
 		l.Republished = &api.Failure{Exchange: f.Exchange, RoutingKey: f.Key, Queue: f.Queue}
 		l.Redrives = max(l.Redrives, f.Redrives)
-		l.At = showTime(f.At)
 	}
+	l.At, l.ArrivedAt = showTime(x.DiedAt()), showTime(x.ArrivedAt())
 	if x.Lost {
 		l.Place, l.Queue, l.Target, l.LostAt = sourceLost, "", message.OrNil(x.Target), showTime(int64(x.At))
-		l.At = cmp.Or(l.At, l.LostAt)
 	}
 	if x.Scheduled {
 		l.Place, l.ID = sourceScheduled, x.ScheduledID().String()
@@ -132,7 +130,6 @@ func (s *renderer) history(l *api.StoredMessage, h *fact.History) {
 	if job := int64(h.Redrive.Job); job != 0 {
 		l.Redrive, l.CameBack = &job, h.Redrive.CameBack
 	}
-	l.At = showTime(h.DiedAt())
 }
 
 // showTime shows an instant, nil if it is not known.

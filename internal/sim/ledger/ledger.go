@@ -70,6 +70,7 @@ type Entry struct {
 	Bytes       int64
 	ExpireAt    deadline.Instant
 	Until       deadline.Instant // waiting
+	Arrived     deadline.Instant // when a client published it as a dead letter
 	At          storage.Index    // of the batch that made it
 	Holder      Holder           // nil: nobody has it
 	Off         bool             // settled; dies or returns when the disk has space

@@ -39,6 +39,8 @@ func (l *Ledger) Replay(f *fact.Fact, made func() *Entry, deaths []Death) {
 		each((*Entry).Resume)
 	case fact.Deferred:
 		each(func(e *Entry) { e.Until = f.At })
+	case fact.Arrived:
+		each(func(e *Entry) { e.Arrived = f.At })
 	case fact.Keyed:
 		if e := l.Find(f.Queue, f.Seq); e != nil { // N is a hash
 			e.Keyed = true

@@ -35,6 +35,22 @@ func faultsOfQueue() []fault {
 			}},
 			checks: []check{by(sim.Readable)},
 		},
+		{ // a restart forgets when clients published dead letters
+			name: "queue: forget in a page when a dead letter arrived",
+			edits: []edit{{
+				file: queueDir + "pool.go",
+				at: `		p.fault(page, err)
+	}
+`,
+				after: `	for i := range c.sides {
+		if p.planted(FAULT) {
+			c.sides[i].Arrived = 0
+		}
+	}
+`,
+			}},
+			checks: []check{by(sim.Replay), by(sim.Arrivals)},
+		},
 		{ // offers what was returned only after everything else
 			name: "vhost: requeue at the end",
 			edits: []edit{{

@@ -314,6 +314,15 @@ func faultsOfVHost() []fault {
 			}},
 			checks: []check{by(sim.Redrive)},
 		},
+		{ // what is parked elsewhere seems to have failed then
+			name: "vhost: forget on the way elsewhere when a dead letter arrived",
+			edits: []edit{{
+				file:    vhostDir + "record.go",
+				at:      `m.arrived = q.messages.Side(seq).Arrived`,
+				instead: `if !v.planted(FAULT) { m.arrived = q.messages.Side(seq).Arrived }`,
+			}},
+			checks: []check{by(sim.Arrivals)},
+		},
 		{ // a queue that its argument marks stays a dead-letter queue
 			name: "vhost: let an argument override the mark of a queue",
 			edits: []edit{{

@@ -57,7 +57,7 @@ func Append(b []byte, f *Fact, index storage.Index) []byte {
 		b = binary.AppendUvarint(b, uint64(f.Queue))
 		b = binary.AppendUvarint(b, uint64(f.Seq))
 		b = binary.BigEndian.AppendUint64(b, f.N)
-	case Deferred:
+	case Deferred, Arrived:
 		b = binary.AppendUvarint(b, uint64(f.Queue))
 		b = binary.AppendUvarint(b, uint64(f.Seq))
 		b = binary.AppendUvarint(b, uint64(f.At))
@@ -313,7 +313,7 @@ func Parse(r *Decoder, log storage.LogID, index storage.Index) (Fact, error) {
 		}
 	case Resumed, Kept:
 		f.Queue, f.Seq = QueueID(r.Uint()), queue.Seq(r.Uint())
-	case Deferred:
+	case Deferred, Arrived:
 		f.Queue, f.Seq, f.At = QueueID(r.Uint()), queue.Seq(r.Uint()), deadline.Instant(r.Uint())
 	case Keyed:
 		f.Queue, f.Seq, f.N = QueueID(r.Uint()), queue.Seq(r.Uint()), r.Fixed()

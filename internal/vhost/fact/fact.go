@@ -109,6 +109,9 @@ const (
 	// EnqueuedAtWork: as Enqueued, of a message that a redrive has returned to where it is worked on.
 	// Only bytes have it: a Fact is Enqueued, and its Entry has the flag.
 	EnqueuedAtWork Kind = 41
+	// Arrived: Queue, Seq, At. When a copy came as a dead letter without a death, by the wall
+	// clock; after its Enqueued.
+	Arrived Kind = 42
 	// PutOff: Queue, Seq, Failed. A copy that was to become a dead letter stays, with nobody, until there is space.
 	// Never in the log.
 	PutOff Kind = 255

@@ -47,22 +47,25 @@ func (s *Server) getDeadLetterDigest(r *web.Request) (web.Answer, error) {
 			continue
 		}
 		t := s.reader.Sum(r.Context(), h)
-		all = append(all, deadLetterDigest{VHost: h.Name, Lost: int64(t.Lost.Messages), Held: int64(t.Held.Sum()), Died: fatesOf(&t.Traffic)})
+		all = append(all, deadLetterDigest{VHost: h.Name, Lost: int64(t.Lost.Messages), Held: int64(t.Held.Sum()), Died: fatesOf(&t)})
 	}
 	return web.OK(all)
 }
 
 // fatesOf counts deaths by reason, in the words of metrics, and by what came of them.
-func fatesOf(t *vhost.Traffic) api.Object[api.Object[uint64]] {
-	all := api.Object[api.Object[uint64]]{}
+func fatesOf(h *stats.Totals) api.Object[api.Object[uint64]] {
+	all, counted := api.Object[api.Object[uint64]]{}, h.Stats.Sum()
 	for _, d := range stats.Deaths {
 		of := api.Object[uint64]{}
 		for f := range vhost.Fates {
 			for _, reason := range d.Reasons {
-				if n := t.Fates[reason][f]; n > 0 {
+				if n := h.Traffic.Fates[reason][f]; n > 0 {
 					of[f.String()] += n
 				}
 			}
+		}
+		if n := d.Count(&counted); d.Reasons == nil && n > 0 {
+			of[vhost.FateRouted.String()] = n
 		}
 		all[d.Word] = of
 	}

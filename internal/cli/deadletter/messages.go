@@ -76,7 +76,7 @@ func peekDLQ(c *command.Call) error {
 		if err != nil {
 			return noMessages(c, err, queue)
 		}
-		return c.ShowMessage(raw, "id state at lost_at cause target exchange routing_keys message_id redelivered returns persistent size due expires deaths redrives redrive properties payload_encoding")
+		return c.ShowMessage(raw, shownColumns)
 	}
 	c.Banner("Listing messages of %s in vhost '%s' ...", sourceName(c, queue), c.VHost())
 	err = listMessages(c, rest, "id state at message_id exchange routing_keys size redrives", path)

@@ -77,9 +77,7 @@ func summaryOf(ctx context.Context, s *stats.Reader, h *accounts.VHost,
 		Discarded: f.Traffic.Redrives.Discarded, Jobs: f.Jobs,
 	}
 	for _, d := range stats.Deaths {
-		for _, strategy := range stats.Strategies {
-			sum.Died[d.Word] += stats.Died(&n, strategy, d.Reasons)
-		}
+		sum.Died[d.Word] = d.Count(&n)
 		for _, reason := range d.Reasons {
 			sum.NoDLX += f.Traffic.Fates[reason][vhost.FateNoDLX]
 		}

@@ -16,7 +16,7 @@ func (s *scrape) deadLetterTotals() {
 		return
 	}
 	const prefix = "rabbitmq_global_messages_dead_lettered_"
-	for _, d := range stats.Deaths {
+	for _, d := range stats.ByBroker {
 		name := prefix + d.Word + "_total"
 		s.family(name, counter, d.Help)
 		for _, kind := range queueTypes[:2] {
@@ -84,6 +84,9 @@ func (s *scrape) fates() {
 				for _, r := range d.Reasons {
 					n += h.Traffic.Fates[r][f]
 				}
+				if d.Reasons == nil && f == vhost.FateRouted {
+					n = d.Count(h.Total.Stats)
+				}
 				if h.Up {
 					s.series(name, more(h.Labels, "reason", d.Word, "outcome", f.String()), float64(n))
 				}
@@ -143,11 +146,7 @@ func (s *scrape) deathsOfQueues() {
 	s.family(name, counter, "Messages that died in a queue, by reason")
 	s.eachQueue(func(q *stats.Queue) {
 		for _, d := range stats.Deaths {
-			n := uint64(0)
-			for _, strategy := range stats.Strategies {
-				n += stats.Died(q.Stats, strategy, d.Reasons)
-			}
-			s.series(name, more(q.Labels, "reason", d.Word), float64(n))
+			s.series(name, more(q.Labels, "reason", d.Word), float64(d.Count(q.Stats)))
 		}
 	})
 }
@@ -206,10 +205,8 @@ func (s *scrape) departures() {
 		}
 		n := q.Stats
 		counts := map[string]uint64{"consumed": n.Acked + n.DeliveredNoAck + n.GotNoAck, "redriven": n.Redriven, "discarded": n.Purged + n.Discarded}
-		for _, d := range stats.Deaths {
-			for _, strategy := range stats.Strategies {
-				counts[d.Word] += stats.Died(n, strategy, d.Reasons)
-			}
+		for _, d := range stats.ByBroker {
+			counts[d.Word] = d.Count(n)
 		}
 		for _, how := range []string{"consumed", "redriven", "discarded", "expired", "rejected", "maxlen", "delivery_limit"} {
 			s.series(name, more(q.Labels, "how", how), float64(counts[how]))

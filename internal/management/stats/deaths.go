@@ -9,22 +9,42 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/duration"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
-// Deaths are why messages die, in RabbitMQ's words. Consumers that take too long return their messages: that is no
-// death.
-var Deaths = [...]struct {
+// A Death is why messages die, in RabbitMQ's words.
+type Death struct {
 	Word    string
 	Help    string
 	Reasons []fact.Reason
-}{
+}
+
+// Deaths are why messages die. Consumers that take too long return their messages: that is no
+// death. The last is of dead letters that clients published, of which the broker knows no death:
+// they count in the queue that they came to.
+var Deaths = [...]Death{
 	{"expired", "Total number of messages dead-lettered due to message TTL exceeded", []fact.Reason{fact.Expired}},
 	{"rejected", "Total number of messages dead-lettered due to basic.reject or basic.nack", []fact.Reason{fact.Rejected, fact.Nacked}},
 	{"maxlen", "Total number of messages dead-lettered due to overflow drop-head or reject-publish-dlx", []fact.Reason{fact.MaxLen}},
 	{"delivery_limit", "Total number of messages dead-lettered due to delivery-limit exceeded", []fact.Reason{fact.DeliveryLimit}},
+	{Word: filter.Republished},
+}
+
+// ByBroker are the Deaths that the broker itself decides.
+var ByBroker = Deaths[:len(Deaths)-1]
+
+// Count counts the messages that died so in a queue.
+func (d *Death) Count(n *vhost.QueueStats) (sum uint64) {
+	if d.Reasons == nil {
+		return n.Republished
+	}
+	for _, strategy := range Strategies {
+		sum += Died(n, strategy, d.Reasons)
+	}
+	return sum
 }
 
 // Strategies are how dead letters leave.
@@ -86,7 +106,7 @@ func (s *Reader) RecentDeaths(h *accounts.VHost, of DeathRange, now figures, que
 
 func sumDied(f *figures) (n uint64) {
 	for i := range Deaths {
-		n += f[atDied+i]
+		n += f[atDeath(i)]
 	}
 	return n
 }
@@ -95,7 +115,7 @@ func sumDied(f *figures) (n uint64) {
 func byReason(f *figures) api.Object[uint64] {
 	all := api.Object[uint64]{}
 	for i := range Deaths {
-		all[Deaths[i].Word] = f[atDied+i]
+		all[Deaths[i].Word] = f[atDeath(i)]
 	}
 	return all
 }
@@ -138,10 +158,14 @@ func (s *Sampler) Deaths(h *accounts.VHost, queue *fact.QueueID, of DeathRange, 
 			grown[f] += counts[steps-1-i]
 			later = t.counted(f, i+1)
 		}
-		if f < atDeadLetters {
-			d.ByStep[Deaths[f-atDied].Word] = counts
-		} else if f == atDeadLetters {
+		switch f {
+		case atNoDLX, atCameBack:
+		case atDeadLetters:
 			d.ByStep["letters"] = counts
+		case atRepublished:
+			d.ByStep[filter.Republished] = counts
+		default:
+			d.ByStep[Deaths[f-atDied].Word] = counts
 		}
 	}
 	d.Died, d.Arrived = byReason(&grown), grown[atDeadLetters]
@@ -199,7 +223,8 @@ func (s *Sampler) addSources(all []deathSource, log uint32, of DeathRange, queue
 		}
 		x := deathSource{name: queues[i].Name}
 		t := readings.at(begin)
-		for f := atDied; f < atDeadLetters; f++ {
+		for i := range Deaths {
+			f := atDeath(i)
 			x.grown[f] = t.grown(f, 0, t.now(f, now[f]))
 		}
 		if x.sum = sumDied(&x.grown); x.sum > 0 {

@@ -19,6 +19,9 @@ const (
 	// keptMax bounds the file. What is of the node and of whole virtual hosts comes first, then the
 	// queues in which most died, then exchanges; the readings of what does not fit begin with the next start.
 	keptMax = 4 << 20
+	// queueFiguresFirst is how many figures the first version kept of queues, exchanges and virtual
+	// hosts.
+	queueFiguresFirst = atRepublished
 	// keptTextMax bounds a name that is read.
 	keptTextMax = 1 << 10
 )
@@ -218,7 +221,9 @@ func areSteps(b []byte, width int) bool {
 	return true
 }
 
-// take takes over one history. It is left out if it has another number of figures than this version counts.
+// take takes over one history. Of an earlier version, which counted fewer things in queues, those
+// that are missing were 0; otherwise it is left out if it has another number of figures than this
+// version counts.
 func (s *Sampler) take(k keptHistory) {
 	width := queueFigures
 	switch k.kind {
@@ -226,6 +231,9 @@ func (s *Sampler) take(k keptHistory) {
 		width = dataFigures
 	case keptNode:
 		width = nodeFigures
+	}
+	if n := len(k.figures); width == queueFigures && n >= queueFiguresFirst && n < width {
+		k.figures = append(k.figures, make([]uint64, width-n)...)
 	}
 	if len(k.figures) != width {
 		return

@@ -82,6 +82,28 @@ func TestReadingsAreKept(t *testing.T) {
 	}
 }
 
+func TestReadingsOfTheFirstVersionAreContinued(t *testing.T) {
+	// If this fails, the charts of queues and virtual hosts begin anew with an update of the broker.
+	t.Parallel()
+	was, is := filled(2, 100), empty()
+	l := was.mu.ledgers[3]
+	for _, h := range []*history{&l.whole, l.queues[0], l.queues[1], l.exchanges["x"]} {
+		h.figures, h.steps = h.figures[:queueFiguresFirst], nil
+	}
+	if err := is.decode(was.encode(), was.mu.last); err != nil {
+		t.Fatal(err)
+	}
+	got := is.mu.ledgers[3]
+	for _, h := range []*history{&got.whole, got.queues[0], got.queues[1], got.exchanges["x"]} {
+		if h == nil || len(h.figures) != queueFigures || h.figures[atRepublished] != 0 {
+			t.Fatalf("continued as %+v", h)
+		}
+	}
+	if !slices.Equal(got.whole.figures[:queueFiguresFirst], l.whole.figures) {
+		t.Errorf("continued as %v, was %v", got.whole.figures, l.whole.figures)
+	}
+}
+
 func TestDamagedReadingsAreIgnored(t *testing.T) {
 	// If this fails, a damaged file of statistics stops the broker, or shows figures that never were.
 	t.Parallel()

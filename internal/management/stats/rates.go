@@ -25,12 +25,21 @@ const (
 	shownFigures
 
 	// Those behind are not shown with rates.
-	atDied        = shownFigures // the first of those of deaths, in their order
-	atDeadLetters = atDied + len(Deaths)
+	atDied        = shownFigures // the first of those of deaths, in their order: see atDeath
+	atDeadLetters = atDied + len(Deaths) - 1
 	atNoDLX       = atDeadLetters + 1 // of a virtual host, as is the next
 	atCameBack    = atNoDLX + 1
-	queueFigures  = atCameBack + 1
+	atRepublished = atCameBack + 1
+	queueFigures  = atRepublished + 1 // later versions add figures at the end, so that older readings are continued
 )
+
+// atDeath is the figure of one of Deaths.
+func atDeath(i int) int {
+	if i == len(Deaths)-1 {
+		return atRepublished
+	}
+	return atDied + i
+}
 
 // figures are what queueFigures are at one instant.
 type figures [queueFigures]uint64
@@ -41,9 +50,7 @@ func FiguresOf(n *vhost.QueueStats) (f figures) {
 	f[AtDelivered], f[AtDeliveredNoAck] = n.Delivered-n.DeliveredNoAck, n.DeliveredNoAck
 	f[AtGot], f[AtGotNoAck] = n.Got-n.GotNoAck, n.GotNoAck
 	for i := range Deaths {
-		for _, strategy := range Strategies {
-			f[atDied+i] += Died(n, strategy, Deaths[i].Reasons)
-		}
+		f[atDeath(i)] = Deaths[i].Count(n)
 	}
 	f[atDeadLetters] = n.DeadLetters
 	return f

@@ -333,6 +333,7 @@ world.test(
     await group.getByRole('link').first().click();
     const row = c.page.getByRole('row').filter({ hasText: 'refunds-2' });
     await row.getByText('no price for item 2').waitFor();
+    await row.getByText(c.say('viewer.arrived')).waitFor();
     assert.equal(await c.page.getByRole('row').filter({ hasText: 'refunds-' }).count(), 4);
     await c.accessible();
 
@@ -344,7 +345,7 @@ world.test(
     const way = c.page.getByRole('region', { name: c.say('viewer.way') });
     assert.match(
       (await way.getByRole('listitem').allInnerTexts()).join(' | ').replace(/\s+/g, ' '),
-      /shop → refunds\.new \| republished .* \| Now ready refunds\.dlq/,
+      /shop → refunds\.new \| republished .* arrived .* \| Now ready refunds\.dlq/,
     );
     assert.equal(await c.page.getByText(c.say('viewer.never_died')).count(), 0);
     const next = c.page.getByRole('region', { name: c.say('viewer.next') });

@@ -7,7 +7,7 @@ import { Shown } from '../../lib/states.js';
 import { Chart, Unknown } from '../../lib/chart.js';
 import { Ranges } from '../../lib/ranges.js';
 import { asks, perSecond, rangeOf, sampled, unknownOf } from '../../lib/samples.js';
-import { Deaths, reasons } from '../deadletters/deaths-chart.js';
+import { byBroker, Deaths } from '../deadletters/deaths-chart.js';
 
 const usual = '1h';
 
@@ -29,11 +29,11 @@ export function Trends({ vhost, name, query }) {
 }
 
 function Died({ of: d }) {
-  const died = reasons.reduce((n, r) => n + d.died[r], 0);
+  const died = byBroker.reduce((n, r) => n + d.died[r], 0);
   const came =
     d.letters > 0 &&
     html`<${Chart} title=${t('queue.letters_came', { step: per(1000 * d.step_seconds) })} times=${d.times} series=${[{ label: t('queue.letters'), values: d.by_step.letters }]} steps value=${num} height=${130} />`;
-  return html`<p>${t('queue.died_counts', { died, letters: d.letters })}</p><${Unknown} of=${unknownOf(d, Date.parse(d.since))} />${died > 0 && html`<${Deaths} of=${[d]} height=${130} />`}${came}`;
+  return html`<p>${t('queue.died_counts', { died, letters: d.letters })}</p><${Unknown} of=${unknownOf(d, Date.parse(d.since))} />${died > 0 && html`<${Deaths} of=${[d]} by=${byBroker} height=${130} />`}${came}`;
 }
 
 function Counts({ of: q, range }) {

@@ -185,7 +185,6 @@ function Groups({ vhost, by, filter, waiting, lost }) {
     <${Table} id="groups" caption=${t('letters.as_groups')} source=${source} columns=${columns} keyOf=${(g) => g.filter || g.value} onOpen=${(g) => go('/letters', { vhost, filter: within(g.filter), view: 'list' })} filter=${false} empty=${groups?.without > 0 ? html`<${Empty} title=${t('letters.none_with')} />` : nothing(filter, waiting)}
       actions=${() => html`<${Action} lacks=${lacksIn(vhost).redrive} onClick=${() => redrive({ filter: '' }, 'redrive')}><${Icon} name="redrive" /> ${filter ? t('redrive.found') : t('redrive.all')}</${Action}>`} />
     ${groups?.without > 0 && html`<p><a href=${href('/letters', { vhost, filter: within(groups.without_filter), view: 'list' })}>${t('letters.without', { n: groups.without })}</a></p>`}
-    ${groups?.groups.some((g) => !g.first) && html`<p class="faint">${t('letters.no_time')}</p>`}
     ${groups && groups.others > 0 && html`<p class="faint">${t('letters.others', { n: groups.others })}</p>`}`;
 }
 

@@ -26,7 +26,6 @@ export function DeadPanel({ range }) {
   return html`<section class="card dead" aria-labelledby="dead"><header><h2 id="dead">${t('overview.dead')}</h2><span class="grow"></span><a class="button" href=${href('/letters')}>${t('overview.look')} <${Icon} name="right" /></a></header>
     <${Shown} of=${got}>${() => html`<div class="lead"><${Figures} of=${all} range=${range} /><${Recent} of=${all.map((s) => s.recent)} range=${range} /></div>
       ${all.length > 0 && html`<${Unknown} of=${unknownOf(all[0].recent, Date.parse(all[0].recent.since))} />`}
-      ${sum(all, (s) => s.dead_letters) > 0 && html`<p class="hint">${t('overview.without_republished')}</p>`}
       <${Troubles} of=${all} range=${range} />
       <div class="thirds"><${Failures} of=${all} /><${Sources} of=${all} range=${range} /><${Targets} of=${all} /></div>`}</${Shown}></section>`;
 }
@@ -64,7 +63,7 @@ function Troubles({ of: all, range }) {
 function Recent({ of: all, range }) {
   if (!all.some((d) => reasons.some((r) => d.died[r] > 0)))
     return html`<p class="calm"><${Icon} name="check" /> ${t('overview.none_died', { range: named(range) })}</p>`;
-  return html`<${Deaths} of=${all} height=${120} />`;
+  return html`<${Deaths} of=${all} by=${reasons} height=${120} />`;
 }
 
 // groupsOf are what dead letters of a virtual host died of: exceptions, and reasons of those without one.
@@ -114,6 +113,10 @@ function Failures({ of: all }) {
 const widthOf = (n, most) => `${(100 * n) / Math.max(1, most)}%`;
 const Share = ({ n, most }) => html`<i class="share" aria-hidden="true" style=${{ width: widthOf(n, most) }}></i>`;
 
+// foundBy is the filter that finds what died in a queue, or what clients published to it as dead letters.
+const foundBy = ({ queue, died, total }) =>
+  died.republished === total ? `queue:${JSON.stringify(queue)} reason:republished` : `source:${JSON.stringify(queue)}`;
+
 // Sources are the queues in which most died.
 function Sources({ of: all, range }) {
   const rows = all
@@ -127,7 +130,7 @@ function Sources({ of: all, range }) {
     (
       x,
     ) => html`<li key=${`${x.vhost} ${x.queue}`}><a class="break" href=${href(to`/queues/${x.vhost}/${x.queue}`, { tab: 'trends', range })}>${x.queue}</a>
-      <b><a href=${href('/letters', { vhost: x.vhost, filter: `source:${JSON.stringify(x.queue)}`, view: 'list' })} aria-label=${t('overview.letters_of', { n: num(x.total), queue: x.queue })}>${num(x.total)}</a></b>
+      <b><a href=${href('/letters', { vhost: x.vhost, filter: foundBy(x), view: 'list' })} aria-label=${t('overview.letters_of', { n: num(x.total), queue: x.queue })}>${num(x.total)}</a></b>
       ${x.vhost !== '/' && html`<small class="faint">${x.vhost}</small>`}
       <span class="scaled" style=${{ width: widthOf(x.total, rows[0].total) }}><${Bar} label=${t('overview.by_reason')} parts=${reasons.map((r, i) => ({ label: word('reason', r), value: x.died[r], n: i + 1 }))} /></span></li>`,
   )}</ol>${others > 0 && html`<p class="hint">${t('overview.sources_others', { n: others })}</p>`}</div>`;

@@ -48,7 +48,7 @@ function Published({ stop: s }) {
 }
 
 function Republished({ stop: s, message }) {
-  return html`<span><${Reason} reason="republished" /></span><small class="faint">${t(isUntold(message) ? 'viewer.by_client' : 'viewer.by_consumer')} ${s.time && html`· <${When} at=${s.time} />`}</small>`;
+  return html`<span><${Reason} reason="republished" /></span><small class="faint">${t(isUntold(message) ? 'viewer.by_client' : 'viewer.by_consumer')} ${s.time && html`· ${s.arrived && t('viewer.arrived')} <${When} at=${s.time} />`}</small>`;
 }
 
 function Death({ stop: s, message: l }) {

@@ -133,7 +133,14 @@ const columns = (messages, lost) => [
     value: (l) => l.message_id,
     render: (l) => html`<span class="mono break">${l.message_id}</span>`,
   },
-  { key: 'at', title: t('letters.died'), sort: false, value: (l) => l.at, render: (l) => html`<${Ago} at=${l.at} />` },
+  {
+    key: 'at',
+    title: t('letters.died'),
+    sort: false,
+    value: (l) => l.at,
+    render: (l) =>
+      html`${l.arrived_at && l.at === l.arrived_at && html`<small class="faint">${t('viewer.arrived')}</small> `}<${Ago} at=${l.at} />`,
+  },
   {
     key: 'lost_at',
     title: t('letters.lost_at'),

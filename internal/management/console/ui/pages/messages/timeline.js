@@ -4,7 +4,7 @@
 // expiration, elapsed (ms since the stop before), first, last}, then {kind: redrive, times, job, back} if it was sent back, then
 // {kind: now, place, queue, state}. x-death has the newest
 // death first and keeps of each queue and reason the time of the first. What a consumer published anew instead has no deaths but
-// {kind: republish, time}, after the redrives before it; where its headers do not name its first publish the exchange of that is null,
+// {kind: republish, time, arrived: whether that is when it came}, after the redrives before it; where its headers do not name its first publish the exchange of that is null,
 // and queue is where it failed.
 export function stops(message) {
   const deaths = [...(message.deaths || [])].reverse();
@@ -44,7 +44,10 @@ export function stops(message) {
   const lost = message.place === 'lost';
   if (message.redrives > 0)
     out.push({ kind: 'redrive', times: message.redrives, job: message.redrive ?? null, back: !!message.came_back });
-  if (anew) out.push({ kind: 'republish', time: message.at === message.lost_at ? null : at });
+  if (anew) {
+    const dated = message.at === message.lost_at ? null : at; // by its headers
+    out.push({ kind: 'republish', time: instant(message.arrived_at) ?? dated, arrived: !!message.arrived_at });
+  }
   const since = lost ? instant(message.lost_at) : anew ? null : at;
   out.push({
     kind: 'now',

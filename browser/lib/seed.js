@@ -58,7 +58,7 @@ export function order(i) {
     appId: 'shop',
     type: 'OrderCreated',
     timestamp: 1_790_000_000 + i * 7,
-    headers: { tenant: customer, 'x-exception-message': text(i), 'exception-fqcn': type },
+    headers: { tenant: customer, 'error-message': text(i), 'exception-fqcn': type },
   };
 }
 

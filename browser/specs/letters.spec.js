@@ -214,6 +214,9 @@ world.test('dead letters by the exception that a header tells of', async (c) => 
   await pair(await c.broker.channel(), 'grouped', 12);
   await c.open('/letters?filter=queue:grouped.dead&view=groups');
   await c.page.getByLabel(c.say('letters.group_by')).selectOption('header');
+  const header = c.page.getByLabel(c.say('letters.header_name'));
+  await header.fill('error-message');
+  await header.press('Enter');
   const table = c.page.getByRole('table', { name: c.say('letters.as_groups') });
   await table
     .getByRole('row')

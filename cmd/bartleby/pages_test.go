@@ -217,14 +217,14 @@ func sixtyDeadLetters(t *testing.T, at *place) {
 	declare("orders", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders.dlq"})
 	declare("payments", amqp.Table{"x-message-ttl": 0})
 	for i := 1; i <= 60; i++ {
-		headers := amqp.Table{"tenant": "globex", "x-exception-fqcn": "java.net.SocketTimeoutException",
-			"x-exception-message": fmt.Sprintf("Read timed out after %d ms", 1000+i)}
+		headers := amqp.Table{"tenant": "globex", "exception-fqcn": "java.net.SocketTimeoutException",
+			"error-message": fmt.Sprintf("Read timed out after %d ms", 1000+i)}
 		if i%3 == 0 {
 			headers["tenant"] = "acme"
 		}
 		if i%4 == 0 {
-			headers["x-exception-fqcn"] = "java.lang.IllegalStateException"
-			headers["x-exception-message"] = fmt.Sprintf("no stock for item %d", i)
+			headers["exception-fqcn"] = "java.lang.IllegalStateException"
+			headers["error-message"] = fmt.Sprintf("no stock for item %d", i)
 		}
 		m := amqp.Publishing{DeliveryMode: amqp.Persistent, MessageId: fmt.Sprintf("m%d", i), Headers: headers,
 			Body: fmt.Appendf(nil, `{"order":{"id":%d}}`, i)}

@@ -46,6 +46,7 @@ type tables struct {
 	needed   int             // of these, that the Write underway goes on in
 	spares   []spare         // ready for use
 	filling  *filling        // a spare, apart from the others; nil: none
+	unopened bool            // the directory is new, and has no first segment yet
 	removed  int             // files of segments that were given back and not kept, since bare ones were named
 	logs     map[storage.LogID]*logState
 	dropped  map[storage.LogID]bool

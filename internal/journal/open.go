@@ -128,6 +128,7 @@ func (j *Journal) loadManifest(r *Report) error {
 			return damagedError{fmt.Errorf("missing, but there is %s: the copy is incomplete (make another one) or damaged", names[i])}
 		}
 		r.Created = true
+		j.unopened = j.o.SegmentBytes > firstBytes
 		return j.writeManifest()
 	}
 	if err != nil {

@@ -119,6 +119,67 @@ func TestWrittenFilesAreKeptForBareOnes(t *testing.T) {
 	must(t, j.Close())
 }
 
+// TestFilledFilesAreWrittenFirst says that a new directory is written to files that are only allocated, though others
+// were filled in the pause before: the file system notes each first write to such a file, so each sync takes longer.
+func TestFilledFilesAreWrittenFirst(t *testing.T) {
+	t.Parallel()
+	j := mustOpen(t, vfs.NewMem(1), small())
+	must(t, j.Reserve(0, Growing))
+	if len(j.ahead) == 0 || !j.ahead[0].bare {
+		t.Fatal("a new directory does not begin with an allocated file")
+	}
+	for more := true; more; {
+		var err error
+		more, err = j.Prepare(true)
+		must(t, err)
+	}
+	_, _, filled := j.stocked()
+	for n := range filled {
+		for on := len(j.segments); len(j.segments) == on; {
+			write(t, j, 3000, 1)
+		}
+		if j.open.bare {
+			t.Errorf("file %d of %d is only allocated", n+1, filled)
+		}
+		_, err := j.Prepare(false)
+		must(t, err)
+	}
+	must(t, j.Close())
+}
+
+// TestANewDirectoryBeginsWithAFilledFile says that the first segment of a new directory is only allocated, because
+// filling a large one would take too long; or that there is such a small file after a restart, too.
+func TestANewDirectoryBeginsWithAFilledFile(t *testing.T) {
+	t.Parallel()
+	fs, o := vfs.NewMem(1), small()
+	o.SegmentBytes = 2 * firstBytes
+	j := mustOpen(t, fs, o)
+	for len(j.ahead) == 0 {
+		_, err := j.Prepare(true)
+		must(t, err)
+	}
+	if s := j.ahead[0]; s.bare || s.Size != firstBytes {
+		t.Errorf("the first segment has %d bytes, only allocated: %v", s.Size, s.bare)
+	}
+	write(t, j, 3000, 1)
+	must(t, j.Sync())
+	must(t, j.Close())
+	j = mustOpen(t, fs, o)
+	before := j.nextFile
+	for more := true; more; {
+		var err error
+		more, err = j.Prepare(true)
+		must(t, err)
+	}
+	for _, sp := range j.spares {
+		if sp.file >= before && sp.size != o.SegmentBytes {
+			t.Errorf("a spare of %d bytes is made after a restart", sp.size)
+		}
+	}
+	has(t, j, 1, 1, 1, 3000)
+	must(t, j.Close())
+}
+
 // TestARewritingTakesASpareBack says that on a full disk each rewriting that is given up costs a file, or that one
 // begins that finds no space.
 func TestARewritingTakesASpareBack(t *testing.T) {

@@ -283,6 +283,12 @@ func (j *Journal) Prepare(make bool) (more bool, err error) {
 		err = j.makeSpare(j.o.SegmentBytes)
 	case stepFill:
 		err = j.fill()
+	case stepFirst:
+		j.makeFirst()
+	case stepExchange:
+		if err = j.unname(); err == nil {
+			err = j.name(0)
+		}
 	}
 	return err == nil && j.nextStep(make) != stepNone, err
 }
@@ -300,6 +306,8 @@ const (
 	stepAllowance
 	stepMake
 	stepFill
+	stepFirst
+	stepExchange
 )
 
 // nextStep is what has to be done next. The last spares are left for a checkpoint and a manifest that find no space.
@@ -307,10 +315,14 @@ func (j *Journal) nextStep(make bool) step {
 	wanted, _, filled := j.stocked()
 	spare := len(j.spares) > j.aside()
 	switch {
+	case make && j.unopened:
+		return stepFirst
 	case len(j.ahead) == 0 && spare:
 		return stepName
 	case len(j.full) > 0:
 		return stepClose
+	case make && spare && j.exchanges():
+		return stepExchange
 	case make && j.filling != nil && !j.LacksReserve():
 		return stepFill
 	case make && j.ready() >= wanted && j.filled() < filled && j.removed == 0 && j.toFill() >= 0:
@@ -323,6 +335,15 @@ func (j *Journal) nextStep(make bool) step {
 		return stepMake
 	}
 	return stepNone
+}
+
+// exchanges reports whether a bare segment is ahead though a spare waits that is not bare: the first ones of a directory
+// are named before any is filled.
+func (j *Journal) exchanges() bool {
+	i := j.bestSpare(0)
+	return i >= 0 && !j.spares[i].bare() && slices.ContainsFunc(j.ahead[min(j.needed, len(j.ahead)):], func(s *segmentState) bool {
+		return s.bare && s.Size >= j.spares[i].size
+	})
 }
 
 func (j *Journal) needsAllowance() bool {
@@ -359,6 +380,34 @@ func (j *Journal) makeSpare(size int64) error {
 		j.discard(sp.name())
 	}
 	return noSpace(err)
+}
+
+// firstBytes is the size of the first segment of a new directory whose others are larger. It is filled with zeros at
+// once, and while it is written, one of the others is: of bare files each sync takes longer.
+const firstBytes = 4 << 20
+
+// makeFirst makes the spare that is to be the first segment of a new directory. If that cannot be, the first one is like
+// the others, and making those tells why.
+func (j *Journal) makeFirst() {
+	j.unopened = false
+	sp := spare{file: j.nextFile, size: firstBytes, nonce: filledNonce}
+	j.nextFile++
+	err := j.onDisk(func() error {
+		f, err := j.fs.Create(j.path(sp.name()))
+		if err != nil {
+			return err
+		}
+		if err = f.Preallocate(0, sp.size); err == nil {
+			err = f.Sync()
+		}
+		return errors.Join(err, f.Close())
+	})
+	j.unsyncedNames = true
+	if err == nil {
+		j.spares = append(j.spares, sp)
+	} else {
+		j.discard(sp.name())
+	}
 }
 
 // allocate gives a file that was just made its blocks, and closes it. Its name is safe, too: what the power takes with
@@ -468,6 +517,14 @@ func noSpace(err error) error {
 
 // takeSpare takes the smallest spare that holds n bytes; there is one. Of equals one that is not bare, the oldest.
 func (j *Journal) takeSpare(n int64) spare {
+	best := j.bestSpare(n)
+	s := j.spares[best]
+	j.spares = slices.Delete(j.spares, best, best+1)
+	return s
+}
+
+// bestSpare is the spare that takeSpare takes; negative: there is none.
+func (j *Journal) bestSpare(n int64) int {
 	best := -1
 	for i, s := range j.spares {
 		if capacity(s.size) < n {
@@ -477,9 +534,7 @@ func (j *Journal) takeSpare(n int64) spare {
 			best = i
 		}
 	}
-	s := j.spares[best]
-	j.spares = slices.Delete(j.spares, best, best+1)
-	return s
+	return best
 }
 
 // mix spreads the bits of n, one to one (the finalizer of SplitMix64).

@@ -45,7 +45,11 @@ func explain(c *command.Call) error {
 		if s.From != "" {
 			source += " " + s.From
 		}
-		rows = append(rows, []output.Cell{output.StringCell(s.Name), s.Value, output.StringCell(source), output.StringCell(s.Why)})
+		value := s.Value
+		if s.Name == "dead-letter-exchange" && string(value) == `""` && !c.Machine() {
+			value = output.StringCell("(default exchange)")
+		}
+		rows = append(rows, []output.Cell{output.StringCell(s.Name), value, output.StringCell(source), output.StringCell(s.Why)})
 	}
 	if err := c.Table([]string{"setting", "value", "source", "why"}, rows); err != nil || c.Machine() {
 		return err

@@ -229,7 +229,7 @@ func playPage(t *testing.T, p page, blocks []block) {
 var startsNothing = regexp.MustCompile(`(^|&& )bartleby serve `)
 
 // changing matches what differs from run to run.
-var changing = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|\d+\.\d+`)
+var changing = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|\d+\.\d+s?|\d+ms`)
 
 // compare compares what a page shows with what was printed. In a page … stands for anything, and blanks line up
 // columns. The line that says what a command does is not shown. Of JSON, the kinds of the values are compared.

@@ -2,7 +2,9 @@ package deadletter
 
 // The columns of lists, in their order. Those that a command shows by default, where they are fewer, stand with it.
 const (
-	dlqColumns     = "name dead_letters messages bytes consumers arrivals oldest_seconds role"
+	dlqColumns     = "name dead_letters messages bytes consumers arrivals oldest_seconds role oldest"
+	dlqForPrograms = "name dead_letters messages bytes consumers arrivals oldest_seconds role"
+	dlqForPeople   = "name dead_letters messages bytes consumers arrivals oldest role"
 	deathColumns   = "queue total rejected expired maxlen delivery_limit republished"
 	groupColumns   = "value count first last note lost filter"
 	heldColumns    = "id cause reason since took exchange routing_keys size deaths"

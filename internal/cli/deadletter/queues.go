@@ -2,8 +2,10 @@ package deadletter
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +18,12 @@ import (
 const patience = 24 * time.Hour
 
 func listDLQs(c *command.Call) error {
-	columns, err := c.Choose(command.Same(dlqColumns), dlqColumns)
+	known, usual := command.Same(dlqForPrograms), dlqForPeople
+	known = append(known, command.Column{Name: "oldest", Path: "oldest_seconds", As: ageOf})
+	if c.Machine() {
+		usual = dlqForPrograms
+	}
+	columns, err := c.Choose(known, usual)
 	if err != nil {
 		return err
 	}
@@ -27,6 +34,19 @@ func listDLQs(c *command.Call) error {
 		return notFound(c, err)
 	}
 	return c.Show(columns, sum.Queues)
+}
+
+// ageOf shows a number of seconds as a duration: whole seconds, of less than a minute with ms.
+func ageOf(seconds output.Cell) output.Cell {
+	n, err := strconv.ParseFloat(string(seconds), 64)
+	if err != nil {
+		return seconds // there is none
+	}
+	ms := int64(math.Round(n * 1000))
+	if ms >= time.Minute.Milliseconds() {
+		ms -= ms % 1000
+	}
+	return output.StringCell(command.FormatDuration(ms))
 }
 
 // markDLQ marks a queue as a dead-letter queue, or as none.

@@ -83,31 +83,53 @@ func (f *findings) deadLetters(i int, q *vhost.SnapshotQueue) {
 // target looks at a queue to which dead letters of others come.
 func (f *findings) target(i int, q *vhost.SnapshotQueue) {
 	set, from := &q.Settings, &f.senders[i]
-	sender, ok := from.all.but(i)
-	if !ok {
+	if _, ok := from.all.but(i); !ok {
 		return
 	}
-	source := func(i int) Param { return Param{"source", f.Queues[i].Name} }
+	add := func(s Severity, code string, from few, params ...Param) {
+		f.add(s, code, "queue", q.Name, append(f.sources(from, i), params...)...)
+	}
 	f.full(i, q)
 	keeps := f.roles[i] == RoleDeadLetter && !f.inLoop[i] // in a loop they are work
 	if keeps && q.Consumers == 0 && set.TTL < 0 && set.Expires < 0 && !set.Limited() {
-		f.add(Warning, "no_consumer", "queue", q.Name, source(sender), number("messages", int64(q.Ready+q.Unacked+q.Waiting+q.Held)))
+		add(Warning, "no_consumer", from.all, number("messages", int64(q.Ready+q.Unacked+q.Waiting+q.Held)))
 	}
 	if set.Limited() && set.Overflow.DropsHead() && !hasDLX(set) && set.MaxLength != 0 && set.MaxLengthBytes != 0 {
-		f.add(Note, "dlq_drops_head", "queue", q.Name, source(sender), limitOf(set))
+		add(Note, "dlq_drops_head", from.all, limitOf(set))
 	}
 	if set.Expires >= 0 {
-		f.add(Warning, "dlq_expires", "queue", q.Name, source(sender), number("ms", set.Expires))
+		add(Warning, "dlq_expires", from.all, number("ms", set.Expires))
 	}
 	if q.AutoDelete || q.Exclusive {
-		f.add(Warning, "dlq_goes", "queue", q.Name, source(sender))
+		add(Warning, "dlq_goes", from.all)
 	}
-	if durable, ok := from.durable.but(i); ok && !q.Durable && !q.Exclusive {
-		f.add(Warning, "dlq_not_durable", "queue", q.Name, source(durable))
+	if _, ok := from.durable.but(i); ok && !q.Durable && !q.Exclusive {
+		add(Warning, "dlq_not_durable", from.durable)
 	}
 	if set.TTL >= 0 && !f.options.TTLInDLQ {
-		f.add(Note, "ttl_not_for_letters", "queue", q.Name, source(sender))
+		add(Note, "ttl_not_for_letters", from.all)
 	}
+}
+
+// sourcesNamed is how many queues a finding names whose dead letters come to another.
+const sourcesNamed = 3
+
+// sources names the queues whose dead letters come to queue i: the first, and others if there are any.
+func (f *findings) sources(from few, i int) []Param {
+	all := from.butAll(i)
+	params := []Param{{"source", f.Queues[all[0]].Name}}
+	var also []string
+	for n, other := range all[1:] {
+		if n == sourcesNamed-1 {
+			also = append(also, "…")
+			break
+		}
+		also = append(also, f.Queues[other].Name)
+	}
+	if also != nil {
+		params = append(params, Param{alsoParam, strings.Join(also, ", ")})
+	}
+	return params
 }
 
 // marked looks at a queue that is a dead-letter queue by its mark alone.
@@ -142,15 +164,16 @@ func (f *findings) full(i int, q *vhost.SnapshotQueue) {
 	if !set.Limited() || set.Overflow.DropsHead() || set.PassesOn() || q.Type == "quorum" {
 		return
 	}
-	holder, held := from.holding.but(i)
+	_, held := from.holding.but(i)
 	if stuck := q.Refuses && q.Consumers == 0 && set.TTL < 0; held && stuck {
-		f.add(Error, "target_never_takes", "queue", q.Name, Param{"source", f.Queues[holder].Name})
+		f.add(Error, "target_never_takes", "queue", q.Name, f.sources(from.holding, i)...)
 		return
 	}
 	if sender, ok := from.all.but(i); ok && q.Refuses {
-		f.add(Error, "target_full", "queue", q.Name, Param{"source", f.Queues[sender].Name}, f.fate(&f.Queues[sender].Settings))
-	} else if sender, ok := from.loose.but(i); ok {
-		f.add(Warning, "target_refuses", "queue", q.Name, Param{"source", f.Queues[sender].Name}, limitOf(set), f.lostFate())
+		fate := f.fate(&f.Queues[sender].Settings)
+		f.add(Error, "target_full", "queue", q.Name, append(f.sources(from.all, i), fate)...)
+	} else if _, ok := from.loose.but(i); ok {
+		f.add(Warning, "target_refuses", "queue", q.Name, append(f.sources(from.loose, i), limitOf(set), f.lostFate())...)
 	}
 }
 

@@ -100,9 +100,16 @@ func FindingCodes() []string {
 	return codes
 }
 
+// alsoParam is the parameter that names more queues than the first whose dead letters come to a queue.
+const alsoParam = "also"
+
 // Text tells the finding in English.
 func (f *Finding) Text() string {
-	return fill(findingTexts[f.Code], append(f.Params, Param{"name", f.Name}))
+	text := findingTexts[f.Code]
+	if slices.ContainsFunc(f.Params, func(p Param) bool { return p.Name == alsoParam }) {
+		text += " Other source queues: {" + alsoParam + "}."
+	}
+	return fill(text, append(f.Params, Param{"name", f.Name}))
 }
 
 // fill puts parameters into a text.

@@ -6,8 +6,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// deadLetterSenders names queues whose dead letters may come to a queue: of each kind the first two by name,
-// one of which is another than the queue itself.
+// deadLetterSenders names queues whose dead letters may come to a queue: of each kind the first by
+// name, among which are others than the queue itself.
 type deadLetterSenders struct {
 	all     few
 	durable few // durable queues
@@ -15,22 +15,27 @@ type deadLetterSenders struct {
 	loose   few // with at-most-once
 }
 
-// few are the first two of some places in Queues, and one more than each; 0 is none.
-type few [2]int32
+// fewMax is how many queues a few names: the queue itself, those that a finding names, and one more.
+const fewMax = sourcesNamed + 2
+
+// few are the first of some places in Queues, and one more than each; 0 is none.
+type few [fewMax]int32
 
 func (f *few) add(q int32) {
-	switch {
-	case q == 0 || q == f[0] || q == f[1]:
-	case f[0] == 0 || q < f[0]:
-		f[0], f[1] = q, f[0]
-	case f[1] == 0 || q < f[1]:
-		f[1] = q
+	for i := range f {
+		if q == 0 || q == f[i] {
+			return
+		}
+		if f[i] == 0 || q < f[i] {
+			f[i], q = q, f[i]
+		}
 	}
 }
 
 func (f *few) join(o few) {
-	f.add(o[0])
-	f.add(o[1])
+	for _, q := range o {
+		f.add(q)
+	}
 }
 
 // but is the first that is not q; ok is false if there is none.
@@ -41,6 +46,16 @@ func (f few) but(q int) (i int, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// butAll are those that are not q.
+func (f few) butAll(q int) (all []int) {
+	for _, n := range f {
+		if n != 0 && int(n)-1 != q {
+			all = append(all, int(n)-1)
+		}
+	}
+	return all
 }
 
 func (l *deadLetterSenders) add(i int, q *vhost.SnapshotQueue) {

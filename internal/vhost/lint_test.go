@@ -189,6 +189,28 @@ func TestFindings(t *testing.T) {
 	}
 }
 
+func TestFindingsNameAllSources(t *testing.T) {
+	// If this fails, a user who corrects one of the queues whose dead letters go to a queue learns of
+	// the next one with the next check; or a finding has as many names as there are queues.
+	t.Parallel()
+	text := "declare dead max=9 dlx=\"\" dlrk=dead expires=9"
+	for i, want := range []string{"", "", " Other source queues: b.", " Other source queues: b, c.",
+		" Other source queues: b, c, ….", " Other source queues: b, c, …."} {
+		if i > 0 {
+			text += fmt.Sprintf("; declare %c dlx=\"\" dlrk=dead", 'a'+i-1)
+		}
+		found := analysisOf(t, 5000, text).Findings()
+		at := slices.IndexFunc(found, func(f lint.Finding) bool { return f.Code == "dlq_expires" })
+		switch {
+		case at < 0 && i > 0, at >= 0 && i == 0:
+			t.Errorf("of %d queues: %s", i, told(found))
+		case i > 0 && found[at].Text() != "Dead letters of queue 'a' go to queue 'dead', which is deleted with all its "+
+			"messages when it is unused for 9 ms."+want:
+			t.Errorf("of %d queues: %s", i, found[at].Text())
+		}
+	}
+}
+
 func told(found []lint.Finding) string {
 	var b strings.Builder
 	for i := range found {

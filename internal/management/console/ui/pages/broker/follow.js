@@ -31,8 +31,11 @@ function filled(params) {
 }
 
 // findingText and pathText are texts of the broker by their code; as the broker wrote them, in English, where there is no translation.
-export const findingText = (f) =>
-  has(`finding.${f.code}`) ? t(`finding.${f.code}`, filled({ ...f.params, name: f.name })) : f.text;
+export function findingText(f) {
+  if (!has(`finding.${f.code}`)) return f.text;
+  const text = t(`finding.${f.code}`, filled({ ...f.params, name: f.name }));
+  return f.params.also ? text + t('finding.also', { also: f.params.also }) : text;
+}
 const pathText = (code, params, text) => (has(`path.${code}`) ? t(`path.${code}`, filled(params)) : text);
 
 const marks = { error: 'bad', warning: 'warn', note: '' };

@@ -337,8 +337,8 @@ func (j *Journal) nextStep(make bool) step {
 	return stepNone
 }
 
-// exchanges reports whether a bare segment is ahead though a spare waits that is not bare: the first ones of a directory
-// are named before any is filled.
+// exchanges reports whether a bare segment is ahead though a spare waits that is not bare: the
+// first ones of a directory are named before any is filled.
 func (j *Journal) exchanges() bool {
 	i := j.bestSpare(0)
 	return i >= 0 && !j.spares[i].bare() && slices.ContainsFunc(j.ahead[min(j.needed, len(j.ahead)):], func(s *segmentState) bool {
@@ -386,8 +386,8 @@ func (j *Journal) makeSpare(size int64) error {
 // once, and while it is written, one of the others is: of bare files each sync takes longer.
 const firstBytes = 4 << 20
 
-// makeFirst makes the spare that is to be the first segment of a new directory. If that cannot be, the first one is like
-// the others, and making those tells why.
+// makeFirst makes the spare that is to be the first segment of a new directory. If that cannot be,
+// the first one is like the others, and making those tells why.
 func (j *Journal) makeFirst() {
 	j.unopened = false
 	sp := spare{file: j.nextFile, size: firstBytes, nonce: filledNonce}

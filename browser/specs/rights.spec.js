@@ -80,7 +80,33 @@ for (const language of ['en', 'zh-CN']) {
     await c.open('/vhosts/%2F?tab=limits');
     await c.page.getByText(c.say('lacks.read_only', { why: c.say('lacks.tag', { tag: 'policymaker' }) })).waitFor();
   });
+
+  world.test(`what a user may not create is greyed, with the reason (${language})`, options, async (c) => {
+    const tag = (name) => c.say('lacks.tag', { tag: name });
+    await c.open('/policies');
+    await denied(c.button('policies.create').first(), tag('policymaker'));
+    await c.accessible();
+    await c.open('/vhosts');
+    await denied(c.button('vhosts.create'), tag('administrator'));
+    await c.accessible();
+    await c.open('/queues/new?name=mine');
+    const lacks = c.say('lacks.queue', { right: c.say('right.configure'), name: 'mine' });
+    await denied(c.button('create.do'), lacks);
+    await c.page.locator('.reason').getByText(lacks, { exact: true }).waitFor();
+    await c.accessible();
+  });
 }
+
+world.test(
+  'samples for clients have the real port, for users without the tag monitoring too',
+  { user: 'reader:p' },
+  async (c) => {
+    const { port } = new URL(c.broker.amqp);
+    await c.open('/connections');
+    await c.page.locator('code, pre').getByText(`:${port}/`).first().waitFor();
+    assert.equal(await c.page.getByText(':5672/').count(), 0);
+  },
+);
 
 world.test(
   'who may write is offered what that allows, and told what a refusal is about',

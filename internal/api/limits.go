@@ -17,6 +17,12 @@ type ListenerState struct {
 	Suspended Flag `json:"suspended"` // the ports of AMQP are shut
 }
 
+// A ClientPort is one that clients connect to. The addresses are for the tag monitoring, in Listener.
+type ClientPort struct {
+	Protocol string `json:"protocol"` // amqp, amqp/ssl
+	Port     int    `json:"port"`
+}
+
 // A Threshold has either a share of the memory that there is, or a number of bytes.
 type Threshold struct {
 	Relative *float64 `json:"relative,omitempty"`

@@ -2,6 +2,7 @@ package management
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
@@ -19,7 +20,24 @@ func (s *Server) listenerEndpoints() []web.Endpoint {
 			Summary: "Suspends or resumes the AMQP listeners until the broker restarts; connections stay open",
 			In:      api.ListenerState{},
 		},
+		{
+			Pattern: "GET x/ports", Tag: authz.Management, Serve: s.getClientPorts,
+			Summary: "The ports of AMQP, without their addresses", Out: api.List[api.ClientPort]{},
+		},
 	}
+}
+
+// getClientPorts shows where clients connect. Every user of the management API may know it, but not the other
+// listeners.
+func (s *Server) getClientPorts(r *web.Request) (web.Answer, error) {
+	var all api.List[api.ClientPort]
+	for _, l := range s.options.Listeners() {
+		port := api.ClientPort{Protocol: l.Protocol, Port: l.Port}
+		if (l.Protocol == "amqp" || l.Protocol == "amqp/ssl") && !slices.Contains(all, port) {
+			all = append(all, port)
+		}
+	}
+	return web.OK(all)
 }
 
 // suspended reports whether the ports of AMQP are shut for a while.

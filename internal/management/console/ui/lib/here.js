@@ -11,8 +11,9 @@ export const here = () => ({
   user: user.value?.name || 'guest',
 });
 
-// useHere is here with the port of AMQP, where the broker shows its listeners to the user; otherwise clients use the usual one.
+// useHere is here with the port of AMQP, and tls if there is only one with TLS.
 export function useHere() {
-  const { data } = useData((signal) => api.get('overview', { disable_stats: true }, { signal }), [], { every: 0 });
-  return { ...here(), port: data?.listeners?.find((l) => l.protocol === 'amqp')?.port };
+  const { data } = useData((signal) => api.get('x/ports', {}, { signal }), [], { every: 0 });
+  const found = data?.find((p) => p.protocol === 'amqp') ?? data?.[0];
+  return { ...here(), port: found?.port, tls: found?.protocol === 'amqp/ssl' };
 }

@@ -133,6 +133,13 @@ test('a job is begun by a command with the options that the dialog has', () => {
   );
 });
 
+test('samples connect to the port that the broker has, over TLS where there is no other', () => {
+  const python = (more) => exported.connectCode({ ...at, ...more }, '/').python;
+  assert.match(python({}), /"amqp:\/\/guest:guest@localhost:5672\/%2F"/);
+  assert.match(python({ port: 5673, tls: false }), /"amqp:\/\/guest:guest@localhost:5673\/%2F"/);
+  assert.match(python({ port: 5671, tls: true }), /"amqps:\/\/guest:guest@localhost:5671\/%2F"/);
+});
+
 test('every text to copy has a sample, which Go tests run', () => {
   assert.deepEqual(Object.keys(cases(at)).sort(), Object.keys(exported).sort());
   const missing = JSON.stringify([commands, codesOf(cases(at))]).match(/undefined|\[object/);

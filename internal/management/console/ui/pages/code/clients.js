@@ -49,11 +49,11 @@ const dotnet = literal({
   object: (v) => `new Dictionary<string, object?> { ${pairs(v, (k, x) => `[${quote(k)}] = ${dotnet(x)}`)} }`,
 });
 
-// connectCode connects to a virtual host of the broker at {host, user}, and opens a channel.
+// connectCode connects to a virtual host of the broker at {host, user, port, tls}, and opens a channel.
 export function connectCode(at, vhost) {
   const host = at.host.includes(':') && !at.host.startsWith('[') ? `[${at.host}]` : at.host;
   const user = at.user === 'guest' ? 'guest:guest' : `${encodeURIComponent(at.user)}:PASSWORD`;
-  const uri = `amqp://${user}@${host}:${at.port ?? 5672}/${encodeURIComponent(vhost)}`;
+  const uri = `${at.tls ? 'amqps' : 'amqp'}://${user}@${host}:${at.port ?? 5672}/${encodeURIComponent(vhost)}`;
   return {
     java: `ConnectionFactory factory = new ConnectionFactory();
 factory.setUri(${quote(uri)});

@@ -197,6 +197,25 @@ world.test('a page that is open while the broker is upgraded loads the new conso
   await c.page.getByRole('table').getByRole('link').first().waitFor();
 });
 
+world.test('the number of running jobs can be read in the menu', async (c) => {
+  await c.broker.post('x/redrives/%2F', {
+    source: { queue: 'payments.dead' },
+    max: 1,
+    action: 'redrive',
+    options: { watch_ms: 300_000 },
+  });
+  await c.open('/');
+  const link = c.page.getByRole('navigation').getByRole('link', { name: c.say('jobs.title') });
+  const badge = link.locator('.badge');
+  await badge.waitFor();
+  assert.equal((await badge.innerText()).split(/\s/)[0], '1');
+  assert.match(await link.ariaSnapshot(), new RegExp(c.say('jobs.going_on', { n: 1 })));
+  await c.settled();
+  // axe does not judge the contrast of a single character.
+  const same = await badge.evaluate((e) => getComputedStyle(e).color === getComputedStyle(e).backgroundColor);
+  assert.equal(same, false, 'the number has the color of its ground');
+});
+
 world.test('the keyboard goes on in the page after the help is closed', async (c) => {
   await c.open('/');
   await c.settled();

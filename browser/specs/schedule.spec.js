@@ -257,3 +257,40 @@ world.test('a dead letter that waits is retried now from the list of dead letter
   await row.getByText(c.say('state.ready'), { exact: true }).waitFor();
   await c.accessible();
 });
+
+world.test(
+  'a scheduled message has the delay that was published, and its tile counts what was called off',
+  async (c) => {
+    const channel = await c.broker.channel();
+    const delay = 40 * day;
+    await channel.assertExchange('tile', 'x-delayed-message', {
+      durable: true,
+      arguments: { 'x-delayed-type': 'direct' },
+    });
+    for (const key of ['tile/1', 'tile/2'])
+      await publish(channel, 'tile', 'k', [{ body: key, headers: { 'x-delay': delay, 'x-schedule-key': key } }]);
+    const due = Date.now() + delay;
+    await c.open(`/schedule?view=month&exchange=tile&at=${due}`);
+    const row = (key) => c.page.getByRole('row').filter({ hasText: key });
+    await row('tile/1').getByRole('link').first().click();
+    const headers = c.page.getByRole('region', { name: c.say('viewer.headers') });
+    await headers.getByText(/^3[,.]?456[,.]?000[,.]?000$/).waitFor();
+    await c.open(`/schedule?view=month&exchange=tile&at=${due}`);
+    const tile = c.page.locator('.stat').filter({ hasText: 'tile' }).locator('b');
+    await row('tile/2').waitFor();
+    assert.equal(await tile.innerText(), '2');
+    await c.settled();
+    await c.page.keyboard.press('p'); // without live updates, only what was done is shown
+    await c.text('frame.paused').waitFor();
+    let asked = Date.now();
+    c.page.on('request', () => {
+      asked = Date.now();
+    });
+    await until('nothing to be asked for any more', () => Date.now() - asked > 2500);
+    await c.button('schedule.cancel', {}, row('tile/1')).click();
+    await c.page.getByRole('dialog', { name: c.say('schedule.cancel_title', { n: 1, what: 'tile/1' }) }).waitFor();
+    await c.button('schedule.cancel', {}, c.dialog).click();
+    await row('tile/1').waitFor({ state: 'detached' });
+    await until('the tile to count one', async () => (await tile.innerText()) === '1');
+  },
+);

@@ -36,6 +36,10 @@ if [ -d "$here/node_modules/playwright-core" ] && [ "$(cat -- "$stamp" 2>/dev/nu
 	echo "browser/deps: node_modules has what package-lock.json names"
 	exit
 fi
+if [ -L "$here/node_modules" ]; then
+	echo "browser/deps: node_modules is a link: npm would empty the directory behind it; remove the link" >&2
+	exit 1
+fi
 echo "browser/deps: will install what browser/package-lock.json names into browser/node_modules"
 npm ci --prefix "$here" --no-audit --no-fund --ignore-scripts --loglevel=error >/dev/null
 mkdir -p "$(dirname -- "$stamp")"

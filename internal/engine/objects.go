@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"sync/atomic"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -47,7 +48,8 @@ func (e *Engine) objectsMax() int64 {
 	return objectsUnknown
 }
 
-// refuseObject refuses a new queue, exchange or binding if there is no memory for it.
+// refuseObject refuses a new queue, exchange or binding if there is no memory for it. A virtual host has three quarters
+// of the limit at most, so that one that takes all it can leaves something to the others.
 func (r *runner) refuseObject(c *vhost.Command) *amqp.Error {
 	if !r.vhost.AddsObject(c) {
 		return nil
@@ -58,13 +60,18 @@ func (r *runner) refuseObject(c *vhost.Command) *amqp.Error {
 	if bytes < objectsLeast && o.most == 0 {
 		return nil
 	}
-	most := r.engine.objectsMax()
+	whose, most := "all virtual hosts", r.engine.objectsMax()
+	if own := most / 4 * 3; r.objects >= own {
+		whose, bytes, most = fmt.Sprintf("virtual host '%s'", r.name), r.objects, own
+	}
 	if bytes < most {
 		return nil
 	}
 	o.refused.Add(1)
-	return amqp.PreconditionFailed("queues, exchanges and bindings of all virtual hosts use %d bytes of memory, "+
-		"the maximum is %d (declared_objects.max_bytes): delete some", bytes, most)
+	refused := amqp.PreconditionFailed("queues, exchanges and bindings of %s use %d bytes of memory, the maximum is %d "+
+		"(declared_objects.max_bytes): delete some", whose, bytes, most)
+	refused.Later = true
+	return refused
 }
 
 // countObjects follows a change of what the objects of a vhost take.

@@ -12,11 +12,14 @@ const (
 
 func (x *Exchange) bytes() int { return exchangeBytes + len(x.Name) + x.Arguments.Memory() }
 
-// bytes counts arguments twice: an identity has a copy of them.
+// bytes counts arguments twice, or thrice: an identity has a copy of them, and so has what compares them with headers.
 func (b *binding) bytes() int {
 	n := bindingBytes + len(b.RoutingKey) + 2*b.Arguments.Memory()
-	if b.from.Kind == Topic {
+	switch b.from.Kind {
+	case Topic:
 		n += wordBytes * (1 + strings.Count(b.RoutingKey, "."))
+	case Headers:
+		n += b.Arguments.Memory()
 	}
 	return n
 }

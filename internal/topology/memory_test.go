@@ -21,11 +21,18 @@ func TestBytesAreAboutMemory(t *testing.T) {
 		return int(m.HeapAlloc)
 	}
 	const n = 20_000
+	long := strings.Repeat("x", 240)
 	key := func(i, words int) string {
 		return strings.Repeat(fmt.Sprintf("%07d.", i), words-1) + fmt.Sprintf("%07d", i)
 	}
 	header := func(i int) amqp.Table {
 		return amqp.Table{{Name: "x-match", Value: amqp.String("all")}, {Name: "id", Value: amqp.String(key(i, 1))}}
+	}
+	fields := func(i int) (t amqp.Table) {
+		for n := range 9 {
+			t = append(t, amqp.Field{Name: fmt.Sprint("field", n), Value: amqp.Int64(int64(i))})
+		}
+		return t
 	}
 	for what, c := range map[string]struct {
 		kind      ExchangeKind
@@ -38,13 +45,14 @@ func TestBytesAreAboutMemory(t *testing.T) {
 		"topic, 1 word":          {Topic, 1, nil},
 		"topic, 10 words":        {Topic, 10, nil},
 		"headers":                {Headers, 1, header},
+		"headers, 9 fields":      {Headers, 1, fields},
 		"hash":                   {ConsistentHash, 1, nil},
 		"direct, with arguments": {Direct, 1, header},
 	} {
 		v := New()
 		if c.kind != 0 {
-			v.Declare(Exchange{Name: "x", Kind: c.kind})
-			v.AddQueue("q", 1)
+			v.Declare(Exchange{Name: "x" + long, Kind: c.kind})
+			v.AddQueue("q"+long, 1)
 		}
 		before, counted := live(), v.Bytes()
 		for i := range n {
@@ -52,7 +60,10 @@ func TestBytesAreAboutMemory(t *testing.T) {
 				v.Declare(Exchange{Name: key(i, 1), Kind: Topic})
 				continue
 			}
-			b := Binding{Source: "x", Destination: "q", ToQueue: true, RoutingKey: strings.Clone(key(i, c.words))}
+			b := Binding{
+				Source: strings.Clone("x" + long), Destination: strings.Clone("q" + long), ToQueue: true,
+				RoutingKey: strings.Clone(key(i, c.words)),
+			}
 			if c.arguments != nil {
 				b.Arguments = c.arguments(i)
 			}
@@ -64,8 +75,8 @@ func TestBytesAreAboutMemory(t *testing.T) {
 		}
 		t.Logf("%s: %d of %d", what, took, said)
 		if c.kind != 0 {
-			v.DeleteQueue("q")
-			v.DeleteExchange("x")
+			v.DeleteQueue("q" + long)
+			v.DeleteExchange("x" + long)
 			if v.Bytes() != 0 {
 				t.Errorf("%s: %d bytes are counted of nothing", what, v.Bytes())
 			}

@@ -204,20 +204,21 @@ func (t *Topology) Bind(b Binding) bool {
 	if x == nil || b.Source == "" {
 		return false
 	}
-	added := &binding{Binding: b, id: identify(b), from: x}
+	b.Source = x.Name // so that bindings share the names of what they bind
+	to, exchange := t.queues[b.Destination], t.exchanges[b.Destination]
+	switch {
+	case b.ToQueue && to != nil:
+		exchange, b.Destination = nil, to.name
+	case !b.ToQueue && exchange != nil && b.Destination != "":
+		to, b.Destination = nil, exchange.Name
+	default:
+		return false
+	}
+	added := &binding{Binding: b, id: identify(b), from: x, queue: to, exchange: exchange}
 	if x.ids[added.id] != nil {
 		return false
 	}
-	switch {
-	case b.ToQueue:
-		added.queue = t.queues[b.Destination]
-	case b.Destination != "":
-		added.exchange = t.exchanges[b.Destination]
-	}
 	in := added.destinationList()
-	if in == nil {
-		return false
-	}
 	t.seq++
 	t.version++
 	added.seq = t.seq

@@ -349,6 +349,7 @@ func (v *VHost) dropQueue(id fact.QueueID) {
 	v.extra -= extraOf(q.object.Arguments)
 	v.queueBytes -= q.bytes()
 	if delete(v.queues, id); q.schedule != nil {
+		v.keyCount -= len(q.schedule.keys.hashes)
 		delete(v.schedules, q.object.Name)
 		return
 	}

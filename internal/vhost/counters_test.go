@@ -94,6 +94,24 @@ func TestInflowsForgetExchanges(t *testing.T) {
 	})
 }
 
+func TestInflowsAreBounded(t *testing.T) {
+	// If this fails, many exchanges times many queues take any amount of memory, or what a queue gets most is not known.
+	t.Parallel()
+	lines := "declare q\nexchange often fanout\nbind often -> q\npublish often:k \"m\"\npublish often:k \"m\"\n"
+	for i := range 3 * inflowsMax {
+		lines += fmt.Sprintf("exchange x%d fanout\nbind x%d -> q\npublish x%d:k \"m\"\n", i, i, i)
+	}
+	v := counted(t, lines).world.v
+	if n := len(v.queueNamed("q").inflows); n != inflowsMax {
+		t.Errorf("%d inflows are known", n)
+	}
+	got := map[string]uint64{}
+	v.Reader().Inflows("q", func(exchange string, n uint64) { got[exchange] = n })
+	if last := fmt.Sprint("x", 3*inflowsMax-1); got["often"] != 2 || got[last] != 1 {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestQueueCounts(t *testing.T) {
 	// If this fails, deliveries of a queue are counted as what they are not.
 	t.Parallel()

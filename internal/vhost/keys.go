@@ -17,14 +17,20 @@ import (
 // one a scheduled message costs none.
 const KeyHeader = "x-schedule-key"
 
-// scheduleKeyMax is the longest key, in bytes.
-const scheduleKeyMax = 255
+const (
+	// scheduleKeyMax is the longest key, in bytes.
+	scheduleKeyMax = 255
+	// scheduleKeysMax is how many messages of a virtual host wait under keys: some 250 MiB of memory.
+	scheduleKeysMax = 4 << 20
+)
 
 // keys finds messages by a hash of their keys. It changes only by facts. Two keys with one hash are told apart by the
 // messages themselves; the older of two such is no longer found.
 type keys struct {
 	messages map[uint64]queue.Seq
 	hashes   map[queue.Seq]uint64
+
+	count *int // of messages with keys in the virtual host
 
 	past  map[uint64]queue.Seq // the last message of keys that none waits under, as far as that is remembered
 	order []uint64             // of past, oldest first
@@ -36,7 +42,9 @@ func (k *keys) set(hash uint64, seq queue.Seq) {
 	}
 	if old, taken := k.messages[hash]; taken {
 		delete(k.hashes, old)
+		*k.count--
 	}
+	*k.count++
 	k.messages[hash], k.hashes[seq] = seq, hash
 }
 
@@ -50,6 +58,7 @@ func (k *keys) drop(seq queue.Seq) {
 	if hash, ok := k.hashes[seq]; ok {
 		delete(k.messages, hash)
 		delete(k.hashes, seq)
+		*k.count--
 		k.note(hash, seq)
 	}
 }
@@ -128,6 +137,16 @@ func (v *VHost) underKey(q *queueState, key string) (seq queue.Seq, outcome stri
 		return 0, outcomeUnknown
 	}
 	return seq, q.schedule.outcome(q, seq)
+}
+
+// replaces reports whether each delayed exchange on the way of p has a message with its key, whose place it takes.
+func (v *VHost) replaces(p *publication) bool {
+	for _, x := range p.way.Delayed {
+		if _, waits := v.keyed(v.schedules[x.Name], p.name); !waits {
+			return false
+		}
+	}
+	return true
 }
 
 // giveKey gives the newest message of a schedule its key. What had that key is cancelled.

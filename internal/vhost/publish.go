@@ -88,7 +88,10 @@ func (s *step) publishFrom(record storage.Ref, ch *channel, c *Command) (full bo
 		}
 		return false, err
 	}
-	return s.admit(c, &p), nil
+	full = s.admit(c, &p)
+	clear(s.targets) // deleted queues are not kept for it
+	s.targets = s.targets[:0]
+	return full, nil
 }
 
 // parse reads the fixed part of the properties.
@@ -152,6 +155,10 @@ func (s *step) routePublish(p *publication) *amqp.Error {
 	return s.findWay(p)
 }
 
+// rememberedTargets is for how many queues a channel remembers the way of its last message: a deleted queue is kept in
+// memory for as long.
+const rememberedTargets = 64
+
 // findWay asks the topology where a message goes, and has the channel remember the answer if it depends on keys alone.
 // The targets are lent until it is asked again.
 func (s *step) findWay(p *publication) *amqp.Error {
@@ -165,6 +172,9 @@ func (s *step) findWay(p *publication) *amqp.Error {
 		return amqp.PreconditionFailed("message to exchange '%s' in vhost '%s' must be compared with too many bindings", c.Exchange, s.name)
 	case len(p.way.Delayed) > 0 && p.malformedDelay != nil:
 		return p.malformedDelay
+	case len(p.way.Delayed) > 0 && p.name != "" && s.keyCount >= s.keysMax && !s.replaces(p):
+		return amqp.PreconditionFailed("vhost '%s' has %d scheduled messages with a key, which is the maximum: "+
+			"publish without %s, or cancel some", s.name, s.keyCount, KeyHeader)
 	}
 	p.from, s.route = s.flowOf(c.Exchange), p.way.Queues
 	s.targets = s.targets[:0]
@@ -172,7 +182,7 @@ func (s *step) findWay(p *publication) *amqp.Error {
 		s.targets = append(s.targets, s.queues[id])
 	}
 	p.targets = s.targets
-	if p.way.ByKeys && len(more) == 0 {
+	if p.way.ByKeys && len(more) == 0 && len(p.targets) <= rememberedTargets {
 		r := &p.ch.route
 		r.version, r.valid = s.topo.Version(), true
 		r.exchange, r.key = append(r.exchange[:0], c.Exchange...), append(r.key[:0], c.Key...)

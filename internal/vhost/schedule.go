@@ -108,7 +108,7 @@ func (s *step) scheduleOf(exchange string) *queueState {
 // addSchedule applies the making of a schedule.
 func (v *VHost) addSchedule(q *queueState) {
 	q.settings = v.share(Settings{TTL: -1, Expires: -1, MaxLength: -1, MaxLengthBytes: -1, DeliveryLimit: -1})
-	q.schedule = &schedule{}
+	q.schedule = &schedule{keys: keys{count: &v.keyCount}}
 	v.schedules[q.object.Name] = q
 }
 

@@ -181,3 +181,41 @@ func TestScheduledIDs(t *testing.T) {
 		}
 	}
 }
+
+// TestScheduleKeysAreBounded says that messages wait under any number of keys; that one under a key that is there is
+// refused at the limit; or that a key still counts whose message is gone, or its exchange.
+func TestScheduleKeysAreBounded(t *testing.T) {
+	t.Parallel()
+	sc := counted(t, `
+		exchange d x-delayed-message x-delayed-type=fanout
+		exchange e x-delayed-message x-delayed-type=fanout
+		publish d:k "1" h.x-delay=1000 h.x-schedule-key=a
+		publish d:k "2" h.x-delay=1000 h.x-schedule-key=b
+		publish e:k "3" h.x-delay=1000 h.x-schedule-key=a
+		publish d:k "4" h.x-delay=1000 h.x-schedule-key=a`)
+	v := sc.world.v
+	waiting := func() int { return v.schedules["d"].waiting() }
+	if v.keyCount != 3 || waiting() != 2 {
+		t.Errorf("%d keys, %d messages", v.keyCount, waiting())
+	}
+	v.keysMax = 3
+	play := func(line string) {
+		if err := sc.block([]string{line}); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	play(`b: publish d:k "5" h.x-delay=1000 h.x-schedule-key=c`)
+	if v.keyCount != 3 || waiting() != 2 {
+		t.Errorf("beyond the limit: %d keys, %d messages", v.keyCount, waiting())
+	}
+	play(`publish d:k "6" h.x-delay=1000 h.x-schedule-key=b`)
+	play(`publish d:k "7" h.x-delay=1000`)
+	if v.keyCount != 3 || waiting() != 3 {
+		t.Errorf("a replacement and a message without a key: %d keys, %d messages", v.keyCount, waiting())
+	}
+	play("delete-exchange e")
+	play("advance 2s")
+	if v.keyCount != 0 {
+		t.Errorf("when all messages were due, there are %d keys", v.keyCount)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/settings"
 )
 
@@ -68,11 +69,12 @@ func (v *VHost) AddsObject(c *Command) bool {
 	return false
 }
 
-// queueBytes is about how many bytes of memory a queue takes without its messages and consumers.
+// queueBytes is about how many bytes of memory a queue takes without its priorities, messages and consumers.
 const queueBytes = 1700
 
 func (q *queueState) bytes() int64 {
-	return int64(queueBytes + len(q.object.Name) + q.object.Arguments.Memory())
+	n := queueBytes + queue.PriorityBytes*int(q.messages.PriorityMax())
+	return int64(n + len(q.object.Name) + q.object.Arguments.Memory())
 }
 
 // ObjectBytes is about how many bytes of memory the queues, exchanges and bindings take, without messages.
@@ -108,9 +110,14 @@ func (v *VHost) checkTables() error {
 			extra += extraOf(x.Arguments)
 		}
 	}
-	bytes := int64(0)
+	bytes, keyed := int64(0), 0
 	for _, q := range v.queues {
-		bytes += q.bytes()
+		if bytes += q.bytes(); q.schedule != nil {
+			keyed += len(q.schedule.keys.hashes)
+		}
+	}
+	if keyed != v.keyCount {
+		return fmt.Errorf("vhost: %d messages wait under keys, %d are counted", keyed, v.keyCount)
 	}
 	if bytes != v.queueBytes {
 		return fmt.Errorf("vhost: queues take %d bytes, %d are counted", bytes, v.queueBytes)

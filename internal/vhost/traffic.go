@@ -233,6 +233,10 @@ func (v *VHost) flowOf(exchange []byte) *flow {
 	return f
 }
 
+// inflowsMax is from how many exchanges a queue counts messages. The one that comes after is counted in the place of the
+// one of which it got least, about.
+const inflowsMax = 32
+
 // inflowFrom finds what q got by way of an exchange. What it got most is found first.
 func (q *queueState) inflowFrom(f *flow) *inflow {
 	for i, x := range q.inflows {
@@ -244,8 +248,13 @@ func (q *queueState) inflowFrom(f *flow) *inflow {
 		}
 		return x
 	}
+	q.inflows = slices.DeleteFunc(q.inflows, func(x *inflow) bool { return x.from.gone })
+	if n := len(q.inflows); n == inflowsMax {
+		*q.inflows[n-1] = inflow{from: f}
+		return q.inflows[n-1]
+	}
 	x := &inflow{from: f}
-	q.inflows = append(slices.DeleteFunc(q.inflows, func(x *inflow) bool { return x.from.gone }), x)
+	q.inflows = append(q.inflows, x)
 	return x
 }
 

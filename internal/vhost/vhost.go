@@ -30,6 +30,8 @@ type VHost struct {
 	queueLogged     fact.QueueID           // the greatest that the log has, of a queue that may be gone
 	ordered         []*queueState          // queues by number; a deleted one keeps its place only
 	dropped         uint64                 // queues deleted since the vhost was opened
+	keyCount        int                    // messages that wait under keys, at most keysMax
+	keysMax         int
 	schedules       map[string]*queueState // of delayed exchanges, by name; they are among the queues
 	lost            *queueState
 	lostBy          [fact.Causes]uint64 // lost letters
@@ -173,7 +175,7 @@ func New(name string, log storage.LogID, records storage.Records, pages storage.
 		channels: map[ChannelID]*channel{},
 		repliers: map[string]*channel{}, uncommitted: uncommitted{of: map[fact.ConnID]int64{}},
 		flows:   map[string]*flow{},
-		stepMax: stepBytesMax, headBytes: HeadBytes,
+		stepMax: stepBytesMax, headBytes: HeadBytes, keysMax: scheduleKeysMax,
 	}
 	v.pool = queue.NewPool(pages, log, hotEntriesMax, v.disarmed)
 	v.lost, v.options = newLostStore(v.pool), settings.OptionsOf(nil)

@@ -68,8 +68,8 @@ func (r *runner) refuseObject(c *vhost.Command) *amqp.Error {
 		return nil
 	}
 	o.refused.Add(1)
-	refused := amqp.PreconditionFailed("queues, exchanges and bindings of %s use %d bytes of memory, the maximum is %d "+
-		"(declared_objects.max_bytes): delete some", whose, bytes, most)
+	refused := amqp.PreconditionFailed("queues, exchanges and bindings of %s use %d bytes of memory, "+
+		"the maximum is %d (declared_objects.max_bytes): delete some", whose, bytes, most)
 	refused.Later = true
 	return refused
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
-// TestObjectsAreBounded says that queues, exchanges and bindings take any amount of memory; that one virtual host leaves
-// nothing to others; that those that exist cannot be declared again at the limit; that what is deleted, or was in a
-// deleted virtual host, still counts; or that nothing counts after a restart.
+// TestObjectsAreBounded says that queues, exchanges and bindings take any amount of memory; that one virtual host
+// leaves nothing to others; that those that exist cannot be declared again at the limit; that what is deleted, or was
+// in a deleted virtual host, still counts; or that nothing counts after a restart.
 func TestObjectsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most, own = 100_000, 75_000
+		const refusal = "closed PRECONDITION_FAILED - queues, exchanges and bindings of "
 		disk := newDisk()
 		e := start(t, disk, func(o *Options) { o.ObjectsMax = most })
 		change(t, e, accounts.Command{Kind: accounts.PutVHost, VHost: "v"})
@@ -36,7 +37,7 @@ func TestObjectsAreBounded(t *testing.T) {
 				return false
 			}
 			c.open()
-			if !strings.HasPrefix(got, "closed PRECONDITION_FAILED - queues, exchanges and bindings of "+whose+" use ") {
+			if !strings.HasPrefix(got, refusal+whose+" use ") {
 				t.Errorf("%q", got)
 			}
 			return true

@@ -341,9 +341,11 @@ func (j *Journal) nextStep(make bool) step {
 // first ones of a directory are named before any is filled.
 func (j *Journal) exchanges() bool {
 	i := j.bestSpare(0)
-	return i >= 0 && !j.spares[i].bare() && slices.ContainsFunc(j.ahead[min(j.needed, len(j.ahead)):], func(s *segmentState) bool {
-		return s.bare && s.Size >= j.spares[i].size
-	})
+	if i < 0 || j.spares[i].bare() {
+		return false
+	}
+	free := j.ahead[min(j.needed, len(j.ahead)):]
+	return slices.ContainsFunc(free, func(s *segmentState) bool { return s.bare && s.Size >= j.spares[i].size })
 }
 
 func (j *Journal) needsAllowance() bool {

@@ -22,8 +22,8 @@ type lane struct {
 	empty    int // slots without entries among the others, to be swept out
 }
 
-// PriorityBytes is about how many bytes of memory each priority of a queue takes as soon as it has had a message of that
-// or a higher one.
+// PriorityBytes is about how many bytes of memory each priority of a queue takes as soon as it has had a message of
+// that or a higher one.
 const PriorityBytes = 130
 
 // returnedMax bounds what is remembered one by one of what was returned: beyond it the lane looks again from the first.

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestPrioritiesTakeMemory says that a priority takes more memory than PriorityBytes. Not parallel: it measures the heap.
+// TestPrioritiesTakeMemory says that a priority takes more memory than PriorityBytes. Not parallel: it measures the
+// heap.
 func TestPrioritiesTakeMemory(t *testing.T) {
 	live := func() int {
 		runtime.GC()

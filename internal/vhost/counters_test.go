@@ -95,7 +95,8 @@ func TestInflowsForgetExchanges(t *testing.T) {
 }
 
 func TestInflowsAreBounded(t *testing.T) {
-	// If this fails, many exchanges times many queues take any amount of memory, or what a queue gets most is not known.
+	// If this fails, many exchanges times many queues take any amount of memory, or what a queue gets most is not
+	// known.
 	t.Parallel()
 	lines := "declare q\nexchange often fanout\nbind often -> q\npublish often:k \"m\"\npublish often:k \"m\"\n"
 	for i := range 3 * inflowsMax {

@@ -233,8 +233,8 @@ func (v *VHost) flowOf(exchange []byte) *flow {
 	return f
 }
 
-// inflowsMax is from how many exchanges a queue counts messages. The one that comes after is counted in the place of the
-// one of which it got least, about.
+// inflowsMax is from how many exchanges a queue counts messages. The one that comes after is counted in the place of
+// the one of which it got least, about.
 const inflowsMax = 32
 
 // inflowFrom finds what q got by way of an exchange. What it got most is found first.

@@ -26,11 +26,11 @@ type VHost struct {
 	exchanges       []*topology.Exchange // in the order of their declaration; some may be deleted
 	ruledBy         map[string]string    // the policies that apply to exchanges, by exchange
 	queues          map[fact.QueueID]*queueState
-	queueMax        fact.QueueID           // the greatest ever given
-	queueLogged     fact.QueueID           // the greatest that the log has, of a queue that may be gone
-	ordered         []*queueState          // queues by number; a deleted one keeps its place only
-	dropped         uint64                 // queues deleted since the vhost was opened
-	keyCount        int                    // messages that wait under keys, at most keysMax
+	queueMax        fact.QueueID  // the greatest ever given
+	queueLogged     fact.QueueID  // the greatest that the log has, of a queue that may be gone
+	ordered         []*queueState // queues by number; a deleted one keeps its place only
+	dropped         uint64        // queues deleted since the vhost was opened
+	keyCount        int           // messages that wait under keys, at most keysMax
 	keysMax         int
 	schedules       map[string]*queueState // of delayed exchanges, by name; they are among the queues
 	lost            *queueState

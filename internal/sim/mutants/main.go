@@ -18,7 +18,7 @@ import (
 
 func main() {
 	only := flag.String("only", "", "plant only those whose names contain this")
-	seeds := flag.Uint64("seeds", 1000, "how many seeds a mutant may survive")
+	seeds := flag.Uint64("seeds", 4000, "how many seeds a mutant may survive")
 	verbose := flag.Bool("v", false, "tell what the checkers said")
 	built := flag.String("built", "", "where the builds with faults are; set by the command itself")
 	flag.Parse()

@@ -161,7 +161,7 @@ func Start(c Config) (*Broker, error) {
 		SparseShare: c.SparseShare, RewriteRatio: c.RewriteRatio, HotMessages: c.MessagesInMemory,
 		Log: c.Log, StrictRights: c.Web.StrictOffice, Defaults: c.First, QueueType: c.QueueType, NewVHosts: c.newVHosts(), LoginFailures: c.LoginFailures,
 		Uncommitted: c.Uncommitted, ObjectsMax: c.ObjectsMax,
-		Machine:     resource.SystemMachine(c.Data, c.Alone), Limits: c.limits(), Sync: sync, SyncInterval: c.SyncInterval,
+		Machine: resource.SystemMachine(c.Data, c.Alone), Limits: c.limits(), Sync: sync, SyncInterval: c.SyncInterval,
 	}
 	if c.Data == "" {
 		o.FS = vfs.NewMem(uint64(time.Now().UnixNano()))

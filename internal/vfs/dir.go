@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 // Dir is a real directory, which must exist. It is made for Linux; elsewhere, for development, it works without direct
@@ -81,13 +82,21 @@ func (d dir) SyncDir(name string) error {
 	return known(errors.Join(f.Sync(), f.Close()))
 }
 
+// lockPatience is how long Lock waits for a process that is ending: the system frees the memory of one that was killed
+// before its locks, and a program that another process has just begun shares these until it runs.
+const lockPatience = time.Second
+
 // Lock uses flock on a file of the directory: the kernel lets go of it when the process ends, however it ends.
 func (d dir) Lock(name string) (io.Closer, error) {
 	f, err := os.OpenFile(filepath.Join(d.path(name), "lock"), os.O_RDWR|os.O_CREATE, 0o640)
 	if err != nil {
 		return nil, known(err)
 	}
-	if err := lockFile(f); err != nil {
+	err = lockFile(f)
+	for until := time.Now().Add(lockPatience); errors.Is(err, ErrLocked) && time.Now().Before(until); err = lockFile(f) {
+		time.Sleep(lockPatience / 50)
+	}
+	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("lock %s: %w", d.path(name), err)
 	}

@@ -66,7 +66,8 @@ type FS interface {
 	Mkdir(dir string) error
 	// SyncDir makes the names in a directory durable.
 	SyncDir(dir string) error
-	// Lock takes the exclusive lock of a directory until it is closed or the process ends. ErrLocked if it is held.
+	// Lock takes the exclusive lock of a directory until it is closed or the process ends. ErrLocked if it is held
+	// for a second.
 	Lock(dir string) (io.Closer, error)
 	// Free tells how many bytes can still be allocated.
 	Free() (int64, error)

@@ -34,11 +34,11 @@ const (
 	awayMost = 32
 )
 
-// Places is how many tasks a user has at once.
-const Places = 32
+// UserTasks is how many tasks a user has at once.
+const UserTasks = 32
 
-// ErrPlaces says that a user has as many tasks as there are places. It holds until one of them ends.
-var ErrPlaces = errors.New("too many requests of one user are running")
+// ErrTooManyTasks says that a user has as many tasks as there are places. It holds until one of them ends.
+var ErrTooManyTasks = errors.New("too many requests of one user are running")
 
 // A Share is what tasks have together. Any goroutine may use it.
 type Share struct {

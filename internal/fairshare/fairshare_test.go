@@ -184,10 +184,10 @@ func busy() (s *Share, still func()) {
 // crowd has a user ask as much as he may, in slices of some length, until the context ends.
 func crowd(t *testing.T, ctx context.Context, s *Share, name string, length time.Duration) *sync.WaitGroup {
 	var all sync.WaitGroup
-	for range Places {
+	for range UserTasks {
 		all.Go(func() {
 			ctx, task, err := s.Begin(ctx, name)
-			if errors.Is(err, ErrPlaces) {
+			if errors.Is(err, ErrTooManyTasks) {
 				t.Error(err)
 			}
 			defer task.End()
@@ -239,7 +239,7 @@ func TestTheyGoOnOneByOne(t *testing.T) {
 		var at []time.Time
 		var mu sync.Mutex
 		var all sync.WaitGroup
-		for range Places {
+		for range UserTasks {
 			all.Go(func() {
 				ctx, task, _ := s.Begin(ctx, "guest")
 				defer task.End()
@@ -292,7 +292,7 @@ func TestARestEnds(t *testing.T) {
 		<-time.After(owedMost)
 		began = time.Now()
 		still()
-		if err := task.Rest(ctx); err != nil || time.Since(began) > lookEvery+time.Duration(Places)*slice {
+		if err := task.Rest(ctx); err != nil || time.Since(began) > lookEvery+time.Duration(UserTasks)*slice {
 			t.Errorf("went on %v after the last message, %v", time.Since(began), err)
 		}
 		task.End()
@@ -314,12 +314,12 @@ func TestPlaces(t *testing.T) {
 			}
 			return err
 		}
-		for range Places {
+		for range UserTasks {
 			if err := begin("greedy"); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := begin("greedy"); !errors.Is(err, ErrPlaces) {
+		if err := begin("greedy"); !errors.Is(err, ErrTooManyTasks) {
 			t.Errorf("one more: %v", err)
 		}
 		if err := begin("other"); err != nil {
@@ -327,7 +327,8 @@ func TestPlaces(t *testing.T) {
 		}
 		tasks[0].End()
 		tasks[0].End()
-		if err := errors.Join(begin("greedy"), begin("greedy")); !errors.Is(err, ErrPlaces) || len(tasks) != Places+2 {
+		err := errors.Join(begin("greedy"), begin("greedy"))
+		if !errors.Is(err, ErrTooManyTasks) || len(tasks) != UserTasks+2 {
 			t.Errorf("after one has ended: %v", err)
 		}
 		was := tasks[1].worked()
@@ -335,7 +336,7 @@ func TestPlaces(t *testing.T) {
 			if err := begin("greedy"); err != nil {
 				t.Errorf("while one is away: %v", err)
 			}
-			if err := begin("greedy"); !errors.Is(err, ErrPlaces) {
+			if err := begin("greedy"); !errors.Is(err, ErrTooManyTasks) {
 				t.Errorf("two while one is away: %v", err)
 			}
 			<-time.After(time.Hour)
@@ -387,7 +388,7 @@ func TestFewAreAway(t *testing.T) {
 		s, _ := busy()
 		reads := make(chan struct{})
 		var all sync.WaitGroup
-		for range awayMost + Places {
+		for range awayMost + UserTasks {
 			all.Go(func() {
 				_, task, err := s.Begin(t.Context(), "idle")
 				if err != nil {
@@ -399,7 +400,7 @@ func TestFewAreAway(t *testing.T) {
 			synctest.Wait()
 			<-time.After(time.Second)
 		}
-		if _, _, err := s.Begin(t.Context(), "idle"); !errors.Is(err, ErrPlaces) {
+		if _, _, err := s.Begin(t.Context(), "idle"); !errors.Is(err, ErrTooManyTasks) {
 			t.Errorf("one more than may be away: %v", err)
 		}
 		close(reads)

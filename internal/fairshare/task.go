@@ -25,7 +25,7 @@ type Task struct {
 type key struct{}
 
 // Begin begins a task of a user, as soon as it is that user's turn. The context that it returns carries it, for
-// From. The error is ErrPlaces, or that of the context; then no task has begun.
+// From. The error is ErrTooManyTasks, or that of the context; then no task has begun.
 func (s *Share) Begin(ctx context.Context, name string) (context.Context, *Task, error) {
 	t, err := s.enter(name)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Share) BeginPatiently(ctx context.Context, name string, wait time.Durat
 	defer timer.Stop()
 	for {
 		within, t, err := s.Begin(ctx, name)
-		if !errors.Is(err, ErrPlaces) {
+		if !errors.Is(err, ErrTooManyTasks) {
 			return within, t, err
 		}
 		select {
@@ -62,7 +62,7 @@ func (s *Share) freed(name string) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.mu.users[name]
-	if u == nil || u.places < Places {
+	if u == nil || u.places < UserTasks {
 		now := make(chan struct{})
 		close(now)
 		return now
@@ -81,8 +81,8 @@ func (s *Share) enter(name string) (*Task, error) {
 		u = &user{had: s.mu.had}
 		s.mu.users[name] = u
 	}
-	if u.places >= Places {
-		return nil, ErrPlaces
+	if u.places >= UserTasks {
+		return nil, ErrTooManyTasks
 	}
 	u.places++
 	return &Task{share: s, user: u, name: name, since: time.Now()}, nil

@@ -118,7 +118,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	if err != nil && !errors.Is(err, web.ErrCutShort) {
 		err = r.AfterDeletion(err)
 		a = web.Refusal(err)
-		if a.Status >= http.StatusInternalServerError && !errors.Is(err, fairshare.ErrPlaces) && !errors.Is(err, web.ErrNoMemory) {
+		if a.Status >= http.StatusInternalServerError && !errors.Is(err, fairshare.ErrTooManyTasks) && !errors.Is(err, web.ErrNoMemory) {
 			s.Log.Error("management request failed", "method", hr.Method, "path", hr.URL.Path, "error", err)
 		}
 	}

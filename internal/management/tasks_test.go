@@ -24,7 +24,7 @@ func (d *door) occupy(name string) (had int, end func()) {
 		}
 		all = append(all, task)
 	}
-	return fairshare.Places - len(all), func() {
+	return fairshare.UserTasks - len(all), func() {
 		for _, task := range all {
 			task.End()
 		}

@@ -38,7 +38,7 @@ func parseSteps(text string) (steps []int64, err error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case ms < 1 || ms > TTLMax:
+		case ms < 1 || ms > WaitMax:
 			return nil, fmt.Errorf("'%s' is not between 1ms and ten years", step)
 		case len(steps) == retryStepsMax:
 			return nil, fmt.Errorf("there are more than %d steps", retryStepsMax)
@@ -97,7 +97,7 @@ func (s *Settings) RetryAt(from deadline.Instant, failed bool, count uint32, cha
 		more, _ := wide.Mul64(uint64(wait*s.RetryJitter/100+1), mix(chance))
 		wait += int64(more)
 	}
-	return from + deadline.Instant(min(wait, TTLMax))
+	return from + deadline.Instant(min(wait, WaitMax))
 }
 
 // wait is for how long a message waits that comes back for the n-th time, ms.
@@ -108,7 +108,7 @@ func (s *Settings) wait(n int64) int64 {
 	least, most := s.RetryMin, s.RetryMax
 	switch {
 	case most <= 0 && s.RetryBackoff == Exponential:
-		most = TTLMax
+		most = WaitMax
 	case most <= 0:
 		most = least
 	}
@@ -126,7 +126,7 @@ func (s *Settings) wait(n int64) int64 {
 // TotalWait is for how long a message waits in all that comes back so often, ms. What is longer than any TTL is not
 // summed up.
 func (s *Settings) TotalWait(returns int64) (sum int64) {
-	for n := int64(1); n <= min(returns, retryStepsMax) && sum <= TTLMax; n++ {
+	for n := int64(1); n <= min(returns, retryStepsMax) && sum <= WaitMax; n++ {
 		sum += s.wait(n)
 	}
 	return sum

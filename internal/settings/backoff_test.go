@@ -49,12 +49,12 @@ func TestLadderNeverEndsEarly(t *testing.T) {
 	last := deadline.Instant(0)
 	for n := uint32(1); n < 200; n++ {
 		at := s.RetryAt(0, true, n, 0)
-		if at < last || at > TTLMax {
+		if at < last || at > WaitMax {
 			t.Fatalf("return %d waits %d ms, the one before %d", n, at, last)
 		}
 		last = at
 	}
-	if last != TTLMax {
+	if last != WaitMax {
 		t.Errorf("the longest wait is %d ms", last)
 	}
 }

@@ -1,8 +1,9 @@
 package settings
 
 const (
-	// TTLMax is the longest TTL and queue expiry, in ms: ten years. Source: RabbitMQ ttl.
-	TTLMax = 315_360_000_000
+	// WaitMax is the longest that anything may wait in a virtual host, in ms: a TTL, an expiry, a delay, a retry. Ten
+	// years. Source: RabbitMQ ttl.
+	WaitMax = 315_360_000_000
 	// LostLettersBytesMax and LostLettersAgeMax (ms) bound the lost letters of a vhost that sets no options. Source:
 	// ours, decision 7.
 	LostLettersBytesMax = 64 << 20

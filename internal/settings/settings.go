@@ -192,7 +192,7 @@ func ParseExpiration(text string) (int64, *amqp.Error) {
 	switch {
 	case sign == "-" && strings.Trim(digits, "0") != "":
 		return invalid(fmt.Sprintf("{value_negative,-%s}", strings.TrimLeft(digits, "0")))
-	case err != nil || n > TTLMax:
+	case err != nil || n > WaitMax:
 		return invalid(fmt.Sprintf("{value_too_large,%s}", strings.TrimLeft(digits, "0")))
 	}
 	return n, nil

@@ -73,7 +73,7 @@ func size(least int64) values  { return numbers(Bytes, least, math.MaxInt64) }
 func span(least int64) values  { return numbers(Duration, least, math.MaxInt64) }
 
 // lasting is a TTL, or what is as long as one at most.
-func lasting(least int64) values { return numbers(Duration, least, TTLMax) }
+func lasting(least int64) values { return numbers(Duration, least, WaitMax) }
 
 // within are integers in a range. Only policies and options have such: they write their refusals themselves.
 func within(least, most int64) values {

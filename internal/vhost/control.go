@@ -138,7 +138,7 @@ func (s *step) requestOf(c *Command, scan *amqp.PropertyScan) (r request, answer
 	case "cancel", "fire":
 	case "reschedule":
 		after, ok := afterOf(&s.Stamp, headers)
-		if !ok || after > settings.TTLMax {
+		if !ok || after > settings.WaitMax {
 			return invalid("reschedule needs a header '%s' or '%s', in ms, at most ten years ahead", controlAt, controlIn)
 		}
 		r.at = s.From + after

@@ -183,7 +183,7 @@ func (s *step) putOff(from *queueState, m *message, keepers []*topology.Exchange
 	for _, x := range keepers {
 		switch q := s.schedules[x.Name]; {
 		case q != nil && slices.Contains(a.had, q.id):
-		case m.malformedDelay != nil:
+		case m.delayRefusal != nil:
 			s.storeOrLose(from, m, fact.LostRefused, "", p)
 			if a.holds || a.wide {
 				p.took = append(p.took, s.scheduleOf(x.Name).id) // it will not be tried again

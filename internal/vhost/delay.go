@@ -40,8 +40,8 @@ func delayOf(headers []byte) (ms int64, err *amqp.Error) {
 	default:
 		ms, _ = a.Integer()
 	}
-	if ms > settings.TTLMax {
-		return 0, amqp.PreconditionFailed("invalid %s '%s': the maximum is %d ms", DelayHeader, settings.Show(a), int64(settings.TTLMax))
+	if ms > settings.WaitMax {
+		return 0, amqp.PreconditionFailed("invalid %s '%s': the maximum is %d ms", DelayHeader, settings.Show(a), int64(settings.WaitMax))
 	}
 	return max(ms, 0), nil
 }
@@ -66,17 +66,17 @@ func deliveryTimeOf(headers []byte, wall deadline.Instant) (deadline.Instant, *a
 	switch {
 	case !ok:
 		return 0, amqp.PreconditionFailed("invalid %s '%s'", deliveryTimeHeader, settings.Show(a))
-	case at > wall+settings.TTLMax:
-		return 0, amqp.PreconditionFailed("invalid %s '%s': the maximum is %d ms ahead", deliveryTimeHeader, settings.Show(a), int64(settings.TTLMax))
+	case at > wall+settings.WaitMax:
+		return 0, amqp.PreconditionFailed("invalid %s '%s': the maximum is %d ms ahead", deliveryTimeHeader, settings.Show(a), int64(settings.WaitMax))
 	}
 	return max(at, 0), nil
 }
 
 // askTime reads from its headers when m shall be delivered, and what it is called while it waits.
 func (m *message) askTime(s *Stamp, headers []byte) *amqp.Error {
-	m.delay, m.malformedDelay = delayOf(headers)
+	m.delay, m.delayRefusal = delayOf(headers)
 	if name, err := keyOf(headers); m.delay > 0 && err != nil {
-		m.malformedDelay = err
+		m.delayRefusal = err
 	} else {
 		m.name = name
 	}
@@ -103,7 +103,7 @@ func (m *message) applyExpiration(s *Stamp) {
 }
 
 // early reports whether a delayed exchange keeps m.
-func (m *message) early() bool { return m.delay > 0 || m.malformedDelay != nil }
+func (m *message) early() bool { return m.delay > 0 || m.delayRefusal != nil }
 
 // negated is properties whose header says how long a message was kept: so no other exchange keeps it.
 func negated(properties []byte, delay int64) []byte {

@@ -91,6 +91,8 @@ const (
 	sweepFirst  = 1000
 	sweepEvery  = 1000
 	sweepRarest = 60_000
+	// jobRetryEvery is the ms until a job that waits for disk space looks again.
+	jobRetryEvery = 1000
 	// sweepsPerMilli is how many dead letters may be tried per ms of pause, so that a topology that changes
 	// all the time leaves time for other things. A dead letter that need not be read takes about 0.3 µs.
 	sweepsPerMilli = 200

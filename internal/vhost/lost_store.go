@@ -167,7 +167,7 @@ func (s *step) sendOn(seq queue.Seq, to *Selection) string {
 	switch {
 	case why != 0:
 		return why.String()
-	case len(keepers) > 0 && m.malformedDelay != nil, anyRefuses(targets, &m):
+	case len(keepers) > 0 && m.delayRefusal != nil, anyRefuses(targets, &m):
 		return fact.LostRefused.String()
 	}
 	if len(keepers) > 0 {
@@ -221,7 +221,7 @@ func (s *step) routeByHistory(x *topology.Exchange, m *message) topology.Route {
 	h := m.history
 	headers := m.scan().Headers
 	if headers != nil {
-		m.delay, m.malformedDelay = delayOf(headers)
+		m.delay, m.delayRefusal = delayOf(headers)
 	}
 	t := topology.Message{
 		Key: []byte(h.Keys[0]), Properties: m.content.Properties, Headers: headers,

@@ -28,10 +28,10 @@ type message struct {
 	diedIn         []string // queues in an x-death that a client has copied
 	ttl            int64    // from the expiration property, -1 if none; a dead letter has none
 
-	delay          int64            // ms for which a delayed exchange keeps it
-	malformedDelay *amqp.Error      // what the publisher is told if there is one, and that cannot be read
-	name           string           // its key where it waits, "" if none
-	until          deadline.Instant // queues deliver it no sooner
+	delay        int64            // ms for which a delayed exchange keeps it
+	delayRefusal *amqp.Error      // what the publisher is told if there is one, and that cannot be read
+	name         string           // its key where it waits, "" if none
+	until        deadline.Instant // queues deliver it no sooner
 
 	history *fact.History    // of a dead letter
 	arrived deadline.Instant // wall clock: when it came as a dead letter without a death, 0: not noted
@@ -83,7 +83,7 @@ func (s *step) publishFrom(record storage.Ref, ch *channel, c *Command) (full bo
 		}
 	}
 	if err := s.routePublish(&p); err != nil {
-		if err == p.malformedDelay {
+		if err == p.delayRefusal {
 			s.traffic.Scheduled.Invalid++
 		}
 		return false, err
@@ -170,8 +170,8 @@ func (s *step) findWay(p *publication) *amqp.Error {
 	switch {
 	case p.way.TooMuch:
 		return amqp.PreconditionFailed("message to exchange '%s' in vhost '%s' must be compared with too many bindings", c.Exchange, s.name)
-	case len(p.way.Delayed) > 0 && p.malformedDelay != nil:
-		return p.malformedDelay
+	case len(p.way.Delayed) > 0 && p.delayRefusal != nil:
+		return p.delayRefusal
 	case len(p.way.Delayed) > 0 && p.name != "" && s.keyCount >= s.keysMax && !s.replaces(p):
 		return amqp.PreconditionFailed("vhost '%s' has %d scheduled messages with a key, which is the maximum: "+
 			"publish without %s, or cancel some", s.name, s.keyCount, KeyHeader)

@@ -38,7 +38,7 @@ func (s *step) redriveRoute(o *JobSpec, source *queueState, seq queue.Seq, m *me
 		sent.history = &h
 		targets, keepers, cause := s.onward(seq, &sent, false)
 		w = destination{exchange: sent.history.Exchange, keys: sent.history.Keys, targets: targets, keepers: keepers}
-		m.delay, m.malformedDelay = sent.delay, sent.malformedDelay
+		m.delay, m.delayRefusal = sent.delay, sent.delayRefusal
 		if cause != 0 {
 			return w, skipReasonOf(cause)
 		}
@@ -98,7 +98,7 @@ func (s *step) routeBack(m *message, h fact.History, w *destination) SkipReason 
 		w.targets = append(w.targets, s.queues[id])
 	}
 	w.keepers = route.Delayed
-	m.delay, m.malformedDelay = sent.delay, sent.malformedDelay
+	m.delay, m.delayRefusal = sent.delay, sent.delayRefusal
 	if w.targets == nil && len(w.keepers) == 0 {
 		return SkipNoRoute
 	}
@@ -107,7 +107,7 @@ func (s *step) routeBack(m *message, h fact.History, w *destination) SkipReason 
 
 // spaceAt reports why a message cannot go where w leads: all of it goes, or nothing.
 func (v *VHost) spaceAt(m *message, w *destination) SkipReason {
-	if len(w.keepers) > 0 && (m.malformedDelay != nil || slices.ContainsFunc(w.keepers, func(x *topology.Exchange) bool { return v.isFull(x, m) })) {
+	if len(w.keepers) > 0 && (m.delayRefusal != nil || slices.ContainsFunc(w.keepers, func(x *topology.Exchange) bool { return v.isFull(x, m) })) {
 		return SkipRefused
 	}
 	if anyRefuses(w.targets, m) {

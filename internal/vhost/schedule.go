@@ -271,8 +271,8 @@ func (s *step) unschedule(ch *channel, c *Command) *amqp.Error {
 // reschedule decides Reschedule. An instant that has passed fires with the next tick.
 func (s *step) reschedule(ch *channel, c *Command) *amqp.Error {
 	after := c.Selection.At - s.Wall
-	if after > settings.TTLMax {
-		return amqp.PreconditionFailed("the maximum delay is %d ms, not %d", int64(settings.TTLMax), after)
+	if after > settings.WaitMax {
+		return amqp.PreconditionFailed("the maximum delay is %d ms, not %d", int64(settings.WaitMax), after)
 	}
 	at := max(s.at(c.Selection.At), s.Now)
 	return s.eachScheduled(ch, c, func(q *queueState, seq queue.Seq) string {

@@ -279,7 +279,7 @@ func (s *step) publishStaged(record storage.Ref) {
 			targets = append(targets, q)
 		}
 	}
-	if len(route.Delayed) > 0 && m.malformedDelay != nil {
+	if len(route.Delayed) > 0 && m.delayRefusal != nil {
 		return
 	}
 	s.keepRecent(&m, route.Recent)

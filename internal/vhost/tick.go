@@ -90,7 +90,7 @@ func (s *step) goOn(kind uint64) (more bool) {
 func (s *step) jobDue(j *job) (work int) {
 	if s.cramped && j != nil {
 		j.next = 0
-		s.wakeJob(j, s.Now+sweepEvery)
+		s.wakeJob(j, s.Now+jobRetryEvery)
 		return 0
 	}
 	return s.runJob(j)

@@ -17,7 +17,7 @@ func (s *step) settleBy(ch *channel, q *queueState, x *queue.Consumer) deadline.
 	if timeout == 0 {
 		return 0
 	}
-	at := s.From + deadline.Instant(min(timeout, settings.TTLMax))
+	at := s.From + deadline.Instant(min(timeout, settings.WaitMax))
 	if ch.timeoutAt == 0 || at < ch.timeoutAt {
 		s.armTimeout(ch, at)
 	}

@@ -151,7 +151,7 @@ func KnownOptions() []Option {
 		{Name: "payload-text", Value: "text", About: "the new payload"},
 		{Name: "properties", Value: "properties", About: "all properties, including headers: a JSON object, or a file with one"},
 		{Name: "keep", About: "keep the original"},
-		{Name: "not", About: "mark the queue as no dead-character queue"},
+		{Name: "not", About: "mark the queue as no dead-letter queue"},
 		{Name: "once", About: "skip messages that are already in the queue"}, {Name: "origin", About: "publish each message where it was first published"},
 		{Name: "unit", Value: "unit", About: "bytes, kb, mb, gb; for certificates days, weeks (default), months, years"},
 		{Name: "within", Value: "number", About: "time from now, in --unit; default: 4"},

@@ -18,6 +18,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/management/message"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
+	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -377,7 +378,7 @@ func restoreExpiration(p *amqp.Properties, deaths []api.Death) {
 // publishable refuses a line that no publisher may send: such a publish would close the channel of all.
 func publishable(p *amqp.Properties) error {
 	if p.Has&amqp.FlagExpiration != 0 {
-		if ms, err := strconv.ParseInt(p.Expiration, 10, 64); err != nil || ms < 0 || ms > expirationMax {
+		if ms, err := strconv.ParseInt(p.Expiration, 10, 64); err != nil || ms < 0 || ms > settings.WaitMax {
 			return errors.New("the expiration '" + p.Expiration + "' is not a number of milliseconds that a message may have")
 		}
 	}

@@ -3,8 +3,6 @@ package deadletter
 import "time"
 
 const (
-	// expirationMax is the longest expiration of a message, ms. Source: docs/compat/expiry-and-limits.md#1.
-	expirationMax = 315_360_000_000
 	// listDefault and listMax are the messages of a page, by default and at most.
 	listDefault, listMax = 100, 500
 	// walkPortion bounds how many messages one look at a queue walks over, walkSlice for how long, walkMost and

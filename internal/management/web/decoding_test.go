@@ -77,7 +77,7 @@ func TestDocumentsWaitForAPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		var tasks []*fairshare.Task
-		for range fairshare.Places - 1 {
+		for range fairshare.UserTasks - 1 {
 			_, task, err := s.Share.Begin(t.Context(), "ann")
 			if err != nil {
 				t.Fatal(err)
@@ -91,7 +91,7 @@ func TestDocumentsWaitForAPlace(t *testing.T) {
 		if begun := len(d.begun); begun != 1 {
 			t.Fatalf("%d are decoded; want that of the request that has a turn", begun)
 		}
-		if err := <-done; !errors.Is(err, fairshare.ErrPlaces) {
+		if err := <-done; !errors.Is(err, fairshare.ErrTooManyTasks) {
 			t.Errorf("after a second without a place: %v", err)
 		}
 		go func() { done <- requestOf(t, s, "ann").DecodeText(largeText, &d, false) }()

@@ -68,9 +68,9 @@ func Refusal(err error) Answer {
 		refused := &api.Error{Status: http.StatusMethodNotAllowed, Kind: "method_not_allowed", Reason: "Method Not Allowed"}
 		return Answer{Status: refused.Status, Body: refused, Header: http.Header{"Allow": {method.Allow}}}
 	}
-	if errors.Is(err, fairshare.ErrPlaces) {
+	if errors.Is(err, fairshare.ErrTooManyTasks) {
 		refused := &api.Error{Status: http.StatusServiceUnavailable, Kind: "service_unavailable", Reason: fmt.Sprintf(
-			"%d of your searches, scans or large requests are running: retry when one of them has finished", fairshare.Places)}
+			"%d of your searches, scans or large requests are running: retry when one of them has finished", fairshare.UserTasks)}
 		return Answer{Status: refused.Status, Body: refused, Header: http.Header{"Retry-After": {"1"}}}
 	}
 	if errors.Is(err, ErrNoMemory) {

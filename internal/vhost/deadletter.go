@@ -145,7 +145,7 @@ func (s *step) routeDeadLetter(from *queueState, m *message, a attempt) passage 
 	}
 	route := s.routeByHistory(x, &deadLetter)
 	ids := route.Queues
-	if a.wide = a.parts && len(ids) > s.reach(); a.wide {
+	if a.wide = a.parts && len(ids) > s.itemsPerStep(); a.wide {
 		s.work += len(ids) * workOfRoute
 		if !a.turn && len(s.wide) > 0 {
 			p.missing = fact.Moved
@@ -227,7 +227,7 @@ func (s *step) deliverDeadLetter(from *queueState, m *message, ids []fact.QueueI
 		case m.history.Cycles(q.object.Name, reason):
 			cycles = append(cycles, q)
 			continue
-		case a.wide && tried == s.reach():
+		case a.wide && tried == s.itemsPerStep():
 			p.missing, p.full = fact.Moved, nil
 			return
 		case a.only != 0 && a.only != id:

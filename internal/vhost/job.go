@@ -15,7 +15,7 @@ import (
 type Rights interface {
 	// Job is why the user of a job may not have it carried out, nil if the user may.
 	Job(o *JobSpec) error
-	// Message tells whether the user of an order sees a message of its source, and may have it taken.
+	// Message tells whether the user of a job sees a message of its source, and may have it taken.
 	Message(o *JobSpec, x *Seen) (sees, may bool)
 }
 
@@ -208,7 +208,7 @@ func (x *jobs) open(user string) (all, own int) {
 	return all, own
 }
 
-// check refuses an order that makes no sense.
+// check refuses a job that makes no sense.
 func (o *JobSpec) check() *amqp.Error {
 	switch {
 	case o.Source.Lost == (o.Source.Queue != ""):
@@ -229,7 +229,7 @@ func (o *JobSpec) check() *amqp.Error {
 	return nil
 }
 
-// An order as bytes: flags(1) flags(1) way(1), texts, numbers, IDs. Strings have their length before them, numbers are
+// A job spec as bytes: flags(1) flags(1) way(1), texts, numbers, IDs. Strings have their length before them, numbers are
 // uvarints.
 func appendJobSpec(b []byte, o *JobSpec) []byte {
 	b = append(b, fact.Bits(o.Discard, o.Source.Lost, o.Newest, o.Keys, o.Ramp))
@@ -315,7 +315,7 @@ func (v *VHost) begun(f *fact.Fact) {
 }
 
 // JobOf reads what JobBegun and JobProgressed tell, for those who look at the log from outside; a JobProgressed has no
-// order.
+// spec.
 func JobOf(f *fact.Fact) Job {
 	r := fact.Decoder{Rest: f.Bytes}
 	j := Job{ID: fact.JobID(f.N)}

@@ -95,8 +95,8 @@ func (v *VHost) rulesTakeLong(p *Policy) bool {
 	return false
 }
 
-// reach is how many queues a step reaches.
-func (v *VHost) reach() int { return max(v.stepMax/workOfFact, 1) }
+// itemsPerStep is how many queues, or messages, a step changes at most.
+func (v *VHost) itemsPerStep() int { return max(v.stepMax/workOfFact, 1) }
 
 // rule puts what has changed in force on a portion of the exchanges and queues, and reports whether there are more. How
 // long a portion takes shows when it is done, so it is done a few queues at a time, for which the most that they can

@@ -17,7 +17,7 @@ import (
 // spreads reports whether a message goes to more queues than a step reaches. One of a transaction does not: that has
 // steps of its own.
 func (v *VHost) spreads(ch *channel, targets []*queueState) bool {
-	return len(targets) > v.reach() && ch.tx == nil
+	return len(targets) > v.itemsPerStep() && ch.tx == nil
 }
 
 // spread delivers a message in portions, and calls then at the end with what deliverTo would have told.

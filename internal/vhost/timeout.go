@@ -58,7 +58,7 @@ func (s *step) timeOut(ch *channel) {
 	for i := ch.unacked.head; i < len(ch.unacked.list) && !more; i++ {
 		switch d := &ch.unacked.list[i]; {
 		case d.queue == nil || d.due == 0 || d.queue.deleted:
-		case d.due <= s.Now && len(late) == s.reach():
+		case d.due <= s.Now && len(late) == s.itemsPerStep():
 			more, next = true, s.Now // the rest goes with the next tick
 		case d.due <= s.Now:
 			late = append(late, *d)

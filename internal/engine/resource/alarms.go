@@ -63,9 +63,9 @@ func (a Alarms) Reason() string {
 }
 
 const (
-	// slack is the part of a limit by which an alarm that holds has to be left behind until it is cleared: what is
-	// published then must not raise it at once.
-	slack = 20
+	// hysteresisPart: an alarm is cleared when its limit is left behind by one part in so many, 5 %: what is published
+	// then must not set it at once.
+	hysteresisPart = 20
 
 	// nanosecondsPerByte is how fast memory or disk are taken at the worst: a byte in a nanosecond.
 	nanosecondsPerByte = 1
@@ -85,7 +85,7 @@ const unlimited = -1
 func evaluate(before Alarms, u Usage, memoryLimit, diskLimit int64) (now Alarms) {
 	if memoryLimit != unlimited && u.MemoryUsed > 0 {
 		if before.Has(LowMemory) {
-			memoryLimit -= memoryLimit / slack
+			memoryLimit -= memoryLimit / hysteresisPart
 		}
 		if u.MemoryUsed > memoryLimit {
 			now |= LowMemory
@@ -93,7 +93,7 @@ func evaluate(before Alarms, u Usage, memoryLimit, diskLimit int64) (now Alarms)
 	}
 	if diskLimit != unlimited && u.DiskFree >= 0 {
 		if before.Has(LowDisk) {
-			diskLimit += diskLimit / slack
+			diskLimit += diskLimit / hysteresisPart
 		}
 		if u.DiskFree < diskLimit {
 			now |= LowDisk

@@ -19,7 +19,7 @@ import (
 type dryRunner struct {
 	index        *search.Index
 	r            *web.Request
-	order        *vhost.JobSpec
+	spec         *vhost.JobSpec
 	wall         int64
 	budget       fairshare.Budget
 	portion      func(*tried) error // tries the next messages of the source
@@ -44,7 +44,7 @@ func needForce(r *web.Request, o *vhost.JobSpec) error {
 	if o.Force || o.Discard || o.Source.Lost {
 		return nil
 	}
-	d := &dryRunner{r: r, order: o}
+	d := &dryRunner{r: r, spec: o}
 	t := d.begin(&tried{})
 	var refused *amqp.Error
 	err := r.Look(r.PathValue("vhost"), func(v vhost.Reader) {
@@ -81,7 +81,7 @@ func counted(all map[string]uint64) api.Object[int64] {
 
 // dryRun computes what a job would do.
 func (s *API) dryRun(r *web.Request, o *vhost.JobSpec) (*api.RedriveTrial, error) {
-	d := &dryRunner{index: s.index, r: r, order: o, wall: r.Engine.Now().UnixMilli(), budget: r.Task.Budget(dryRunTimeout)}
+	d := &dryRunner{index: s.index, r: r, spec: o, wall: r.Engine.Now().UnixMilli(), budget: r.Task.Budget(dryRunTimeout)}
 	d.portion = d.tryPortion
 	t := d.begin(&tried{partial: true})
 	err := d.scan(t, dryRunFew)
@@ -108,7 +108,7 @@ func (s *API) dryRun(r *web.Request, o *vhost.JobSpec) (*api.RedriveTrial, error
 	return shown, nil
 }
 
-// further goes on with an order whose source is large: by the index if that can tell, else message by message. Of two
+// further goes on with a job whose source is large: by the index if that can tell, else message by message. Of two
 // that have not come to an end the one is taken that found more.
 func (d *dryRunner) further(few *tried) (*tried, error) {
 	byIndex, err := d.listed()
@@ -128,7 +128,7 @@ func (d *dryRunner) begin(t *tried) *tried {
 	return t
 }
 
-// JobSpec implements vhost.Rights.
+// Job implements vhost.Rights: a dry run allows every job.
 func (d *dryRunner) Job(*vhost.JobSpec) error { return nil }
 
 // Message implements vhost.Rights.
@@ -149,7 +149,7 @@ func (d *dryRunner) scan(t *tried, most uint64) error {
 
 func (d *dryRunner) tryPortion(t *tried) error {
 	return d.look(func(v vhost.Reader) (refused *amqp.Error) {
-		t.cursor, t.partial, refused = v.DryRunRedrive(d.order, d.wall, t.cursor, dryRunPortion, &t.RedriveDryRun)
+		t.cursor, t.partial, refused = v.DryRunRedrive(d.spec, d.wall, t.cursor, dryRunPortion, &t.RedriveDryRun)
 		return refused
 	})
 }
@@ -158,26 +158,26 @@ func (d *dryRunner) tryPortion(t *tried) error {
 // if the index has as many dead letters as the source has messages: a job by filter also takes messages that never
 // died.
 func (d *dryRunner) listed() (*tried, error) {
-	if d.order.IDs != nil || d.order.Filter == "" {
+	if d.spec.IDs != nil || d.spec.Filter == "" {
 		return nil, nil
 	}
-	f, err := d.r.ParseFilter(d.order.Filter)
+	f, err := d.r.ParseFilter(d.spec.Filter)
 	if err != nil {
 		return nil, err
 	}
-	l, err := d.index.List(d.r.Context(), d.r.PathValue("vhost"), d.order.Source, f, dryRunMax)
+	l, err := d.index.List(d.r.Context(), d.r.PathValue("vhost"), d.spec.Source, f, dryRunMax)
 	if l == nil || err != nil {
 		return nil, err
 	}
-	if d.order.Newest {
+	if d.spec.Newest {
 		slices.Reverse(l.IDs)
 	}
 	t := d.begin(&tried{listing: l})
 	left := l.IDs
-	wants := func() bool { return len(left) > 0 && (d.order.Max == 0 || t.Matches < d.order.Max) }
+	wants := func() bool { return len(left) > 0 && (d.spec.Max == 0 || t.Matches < d.spec.Max) }
 	for first := true; first || wants() && !d.budget.Spent(); first = false {
 		err := d.look(func(v vhost.Reader) *amqp.Error {
-			n, refused := v.DryRunRedriveOf(d.order, d.wall, left[:min(dryRunPortion, len(left))], &t.RedriveDryRun)
+			n, refused := v.DryRunRedriveOf(d.spec, d.wall, left[:min(dryRunPortion, len(left))], &t.RedriveDryRun)
 			left = left[n:]
 			return refused
 		})
@@ -186,7 +186,7 @@ func (d *dryRunner) listed() (*tried, error) {
 		}
 	}
 	t.whole = l.Known >= int64(t.There) && l.State.Behind == 0 && !l.Partial
-	t.partial = wants() || (!t.whole || int64(len(l.IDs)) < l.Matches) && (d.order.Max == 0 || t.Matches < d.order.Max)
+	t.partial = wants() || (!t.whole || int64(len(l.IDs)) < l.Matches) && (d.spec.Max == 0 || t.Matches < d.spec.Max)
 	return t, nil
 }
 

@@ -10,7 +10,7 @@ import (
 func TestDryRunsSayHowFarTheyCame(t *testing.T) {
 	// If this fails, a dry run whose time ends early says that it has looked at nothing, or at less than it has.
 	t.Parallel()
-	d := &dryRunner{order: &vhost.JobSpec{}, budget: fairshare.Budget{}} // it is spent from the beginning
+	d := &dryRunner{spec: &vhost.JobSpec{}, budget: fairshare.Budget{}} // it is spent from the beginning
 	d.portion = func(t *tried) error {
 		t.Looked, t.Matches, t.cursor = t.Looked+dryRunPortion, t.Matches+1, t.cursor+dryRunPortion
 		t.partial = t.Looked < 10*dryRunPortion

@@ -33,7 +33,7 @@ func (s *API) postRedrive(r *web.Request) (web.Answer, error) {
 	if err := r.ReadKnown(&body); err != nil {
 		return web.Answer{}, err
 	}
-	o, err := readOrder(r, &body)
+	o, err := specOfBody(r, &body)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -101,8 +101,8 @@ type begun struct {
 	Total   int64              `json:"total"`
 }
 
-// readJobSpec reads the body.
-func readOrder(r *web.Request, body *api.PostRedrive) (*vhost.JobSpec, error) {
+// specOfBody is the job that a body asks for.
+func specOfBody(r *web.Request, body *api.PostRedrive) (*vhost.JobSpec, error) {
 	o := &vhost.JobSpec{
 		User: r.Caller.Name(), Source: vhost.Where{Queue: body.Source.Queue, Lost: bool(body.Source.Lost)}, Filter: body.Filter,
 		Ramp: bool(body.Options.Ramp), StopNoConsumer: bool(body.Options.StopNoConsumer),

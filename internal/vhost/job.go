@@ -229,8 +229,8 @@ func (o *JobSpec) check() *amqp.Error {
 	return nil
 }
 
-// A job spec as bytes: flags(1) flags(1) way(1), texts, numbers, IDs. Strings have their length before them, numbers are
-// uvarints.
+// A job spec as bytes: flags(1) flags(1) way(1), texts, numbers, IDs. Strings have their length before them, numbers
+// are uvarints.
 func appendJobSpec(b []byte, o *JobSpec) []byte {
 	b = append(b, fact.Bits(o.Discard, o.Source.Lost, o.Newest, o.Keys, o.Ramp))
 	b = append(b, fact.Bits(o.StopNoConsumer, o.StripDeaths, o.DropExpiration, o.Force), byte(o.Target))

@@ -19,9 +19,8 @@ type objects struct {
 	refused atomic.Uint64
 }
 
-// The default limit: half of the memory watermark.
+// The default limit: five eighths of the memory watermark.
 const (
-	objectsShare   = 2        // one part in so many of the watermark
 	objectsLeast   = 32 << 20 // bytes, of a watermark of zero, too
 	objectsUnknown = 2 << 30  // where the memory of the machine is not known
 )
@@ -43,13 +42,13 @@ func (e *Engine) objectsMax() int64 {
 		return e.objects.most
 	}
 	if r := e.Resources(); r.MemoryLimit > 0 || r.MemoryMax > 0 {
-		return max(r.MemoryLimit/objectsShare, objectsLeast)
+		return max(r.MemoryLimit/8*5, objectsLeast)
 	}
 	return objectsUnknown
 }
 
-// refuseObject refuses a new queue, exchange or binding if there is no memory for it. A virtual host has three quarters
-// of the limit at most, so that one that takes all it can leaves something to the others.
+// refuseObject refuses a new queue, exchange or binding if there is no memory for it. A virtual host has four fifths of
+// the limit at most, so that one that takes all it can leaves something to the others.
 func (r *runner) refuseObject(c *vhost.Command) *amqp.Error {
 	if !r.vhost.AddsObject(c) {
 		return nil
@@ -61,7 +60,7 @@ func (r *runner) refuseObject(c *vhost.Command) *amqp.Error {
 		return nil
 	}
 	whose, most := "all virtual hosts", r.engine.objectsMax()
-	if own := most / 4 * 3; r.objects >= own {
+	if own := most / 5 * 4; r.objects >= own {
 		whose, bytes, most = fmt.Sprintf("virtual host '%s'", r.name), r.objects, own
 	}
 	if bytes < most {

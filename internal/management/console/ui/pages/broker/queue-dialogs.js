@@ -30,7 +30,10 @@ function Publish({ close, vhost, exchange, routingKey = '', fixed }) {
     priority: null,
   });
   const [said, say] = useState(null);
-  const put = (name) => (v) => set({ ...f, [name]: v });
+  const put = (name) => (v) => {
+    set({ ...f, [name]: v });
+    say(null);
+  };
   const headers = parseObject(f.headers);
   const more = parseObject(f.properties);
   const bodyOf = () => {
@@ -47,6 +50,7 @@ function Publish({ close, vhost, exchange, routingKey = '', fixed }) {
   const submit = async (e) => {
     e.preventDefault();
     if (headers.error || more.error) return;
+    say(null);
     try {
       const answer = await api.post(path`exchanges/${vhost}/${exchangeName(f.exchange)}/publish`, bodyOf());
       say(
@@ -61,6 +65,7 @@ function Publish({ close, vhost, exchange, routingKey = '', fixed }) {
     }
   };
   return html`<${Dialog} title=${t('publish.title')} close=${close} wide actions=${html`
+    <div class="outcome" role="status">${said && html`<p class=${`banner ${said.good ? 'good' : 'bad'}`}>${said.text}</p>`}</div>
     <button type="button" onClick=${() => close()}>${t('frame.close')}</button><button type="submit" form="publish" class="primary">${t('publish.do')}</button>`}>
     <form id="publish" class="form" onSubmit=${submit}>
       <${TextField} label=${t('publish.exchange')} value=${f.exchange} onInput=${put('exchange')} hint=${f.exchange === '' ? t('publish.default_hint') : undefined} readonly=${fixed} />
@@ -80,7 +85,6 @@ function Publish({ close, vhost, exchange, routingKey = '', fixed }) {
       <${TextArea} label=${t('publish.properties')} hint=${t('publish.properties_hint')} error=${more.error} value=${f.properties} onInput=${put('properties')} rows="3" />
     </form>
     ${!headers.error && !more.error && html`<${Commands} commands=${publishCommands(here(), { vhost, exchange: f.exchange, body: bodyOf() })} />`}
-    ${said && html`<p class=${`banner ${said.good ? 'good' : 'bad'}`} role="status">${said.text}</p>`}
   </${Dialog}>`;
 }
 

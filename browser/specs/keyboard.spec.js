@@ -1,11 +1,18 @@
 // What the keyboard and those who hear the page need: where the focus goes, and what is said beside what was done.
 import assert from 'node:assert/strict';
 import { World } from '../lib/console.js';
-import { queues } from '../lib/seed.js';
+import { publish, queues, reject } from '../lib/seed.js';
+import { until } from '../lib/wait.js';
 
 const world = World.of('keyboard', async (broker) => {
   const channel = await broker.channel();
-  await queues(channel, { orders: {} });
+  await queues(channel, {
+    orders: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'orders.dead' },
+    'orders.dead': {},
+  });
+  await publish(channel, '', 'orders', [{ body: { n: 1 } }, { body: { n: 2 } }]);
+  await reject(channel, 'orders', 2);
+  await broker.depth('orders.dead', 2);
 });
 
 for (const language of ['en', 'zh-CN']) {
@@ -22,5 +29,27 @@ for (const language of ['en', 'zh-CN']) {
     await c.accessible();
     await c.field('publish.key', {}, c.dialog).fill('nowhere');
     await said.waitFor({ state: 'detached' });
+  });
+}
+
+for (const language of ['en', 'zh-CN']) {
+  const user = `nobody-${language}`;
+  world.test(`who has no virtual host is told so on every page (${language})`, { language, user: '' }, async (c) => {
+    c.expect(/40[14]/);
+    await c.broker.put(`users/${user}`, { password: 'p', tags: 'management' });
+    await c.logIn(user, 'p');
+    for (const path of ['/', '/queues', '/letters', '/vhosts', '/queues/%2F/orders']) {
+      await c.open(path);
+      await c.heading('frame.no_vhost').waitFor();
+      await c.text('frame.no_vhost_text').waitFor();
+      await c.page.getByText(`bartleby ctl set_permissions ${user} '.*' '.*' '.*'`, { exact: true }).waitFor();
+      assert.equal(await c.page.getByRole('heading', { level: 2 }).count(), 5, path); // it, and those of the navigation
+    }
+    await c.accessible();
+    await c.open('/features');
+    await c.page.getByRole('table').first().waitFor();
+    await c.broker.put(`permissions/%2F/${user}`, { configure: '.*', write: '.*', read: '.*' });
+    await c.open('/queues');
+    await c.page.getByRole('link', { name: 'orders', exact: true }).waitFor();
   });
 }

@@ -7,7 +7,7 @@ import { user, logOut, may } from './session.js';
 import { theme, themes, nextTheme, density, shortcutsOn } from './theme.js';
 import { paused, stream, running, heard, now, topic, useTopic } from './live.js';
 import { Refusal, reachable } from './api.js';
-import { vhost, vhosts, chooseVHost, loadVHosts } from './vhosts.js';
+import { NoVHost, vhost, vhosts, chooseVHost, loadVHosts, noVHost } from './vhosts.js';
 import { Icon } from './icon.js';
 import { Layers, open, Dialog, attempt } from './layers.js';
 import { Failure, Loading, Outdated } from './states.js';
@@ -217,6 +217,7 @@ function Page({ page, params }) {
   }, [failed]);
   if (page.needs && !may(page.needs))
     return html`<h1>${t(page.title)}</h1><section class="empty"><h2>${t('frame.no_right')}</h2><p>${t('frame.needs_tag', { tag: page.needs })}</p></section>`;
+  if (noVHost.value && !page.everywhere) return html`<h1>${t(page.title)}</h1><${NoVHost} />`;
   if (failed instanceof Refusal)
     return html`<h1>${t(page.title)}</h1><${Failure} error=${failed} retry=${() => fail(null)} />`;
   if (failed) return html`<h1>${t(page.title)}</h1><${Outdated} />`;

@@ -3,9 +3,13 @@ import { html, signal, computed } from './html.js';
 import { t } from './i18n.js';
 import { api, path } from './api.js';
 import { route, setQuery } from './router.js';
+import { may, user } from './session.js';
+import { Command } from './states.js';
+import { ctl } from './commands.js';
 import { pref } from './store.js';
 
 export const vhosts = signal([]);
+const loaded = signal(false);
 const last = pref('vhost', '');
 
 export const vhost = computed(() => {
@@ -18,6 +22,7 @@ export const oneVHost = computed(() => vhost.value || (vhosts.value.includes('/'
 
 export async function loadVHosts() {
   vhosts.value = (await api.get('vhosts', { columns: 'name' })).map((v) => v.name);
+  loaded.value = true;
 }
 
 export function chooseVHost(name) {
@@ -27,6 +32,16 @@ export function chooseVHost(name) {
 
 // within is the path of a list, of the chosen virtual host only: within('queues').
 export const within = (list) => (vhost.value ? `${list}/${path`${vhost.value}`}` : list);
+
+// noVHost: the user has a permission in no virtual host. Who monitors sees all of them.
+export const noVHost = computed(() => loaded.value && vhosts.value.length === 0 && !may('monitoring'));
+
+// NoVHost is shown then instead of pages, which would say that the broker has nothing.
+export function NoVHost() {
+  return html`<section class="empty"><h2>${t('frame.no_vhost')}</h2><p>${t('frame.no_vhost_text')}</p>
+    <${Command} words=${ctl('set_permissions', [user.value.name, '.*', '.*', '.*'])} label=${t('frame.no_vhost_text')} />
+    <p><button type="button" onClick=${() => loadVHosts().catch(() => {})}>${t('frame.retry')}</button></p></section>`;
+}
 
 // OneVHost says which one a page shows while all are chosen.
 export function OneVHost() {

@@ -121,6 +121,7 @@ export const broker = [
     path: '/features',
     title: 'features.title',
     nav: { group: 'admin', order: 6, icon: 'check' },
+    everywhere: true,
     load: () => import('./broker/features.js'),
   },
 ];

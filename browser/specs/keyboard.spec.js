@@ -52,4 +52,29 @@ for (const language of ['en', 'zh-CN']) {
     await c.open('/queues');
     await c.page.getByRole('link', { name: 'orders', exact: true }).waitFor();
   });
+
+  world.test(`a wrong filter shows nothing, and nothing is done to it (${language})`, { language }, async (c) => {
+    c.expect(/400/);
+    for (const [path, buttons] of [
+      ['/queues/%2F/orders.dead?tab=messages', ['redrive.found', 'redrive.discard']],
+      ['/letters?view=groups', ['redrive.found']],
+      ['/letters?view=list', []],
+    ]) {
+      await c.open(path);
+      const rows = c.page.locator('tr[data-index]');
+      await rows.first().waitFor();
+      await c.page.getByRole('combobox', { name: c.say('filter.label'), exact: true }).fill('tenant:acme');
+      await c.page.keyboard.press('Enter');
+      await c.page.getByRole('alert').filter({ hasText: 'tenant:acme' }).waitFor();
+      await until('the rows to go', async () => (await rows.count()) === 0);
+      for (const name of buttons) {
+        assert.equal(await c.button(name).getAttribute('aria-disabled'), 'true', `${name} at ${path}`);
+        assert.equal(await c.button(name).getAttribute('title'), c.say('filter.invalid'));
+      }
+      await c.accessible();
+      await c.page.keyboard.press('Escape');
+      await c.page.keyboard.press('r');
+      assert.equal(await c.dialog.count(), 0, 'the key does what the button does not');
+    }
+  });
 }

@@ -91,7 +91,7 @@ export function Messages({ vhost, name, count, waiting }) {
     pages: 1,
     text: '',
     known: messages.known,
-    error: messages.error?.status === 400 ? null : messages.error,
+    error: messages.wrong ? null : messages.error,
     refresh: messages.refresh,
   };
   return html`${waiting > 0 && html`<${Waiting} vhost=${vhost} name=${name} n=${waiting} done=${messages.refresh} />`}
@@ -101,14 +101,14 @@ export function Messages({ vhost, name, count, waiting }) {
       ['newest', t('message.newest')],
     ]} />
       <button type="button" onClick=${messages.refresh}>${t('message.again')}</button></div>
-    ${messages.error?.status === 400 && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${faultOf(messages.error)}</p>`}
+    ${messages.wrong && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${faultOf(messages.error)}</p>`}
     <${IndexState} of=${messages} />
     <${Table} id="queue-messages" caption=${t('queue.messages')} source=${source} columns=${columns(messages.items)} keyOf=${keyOf} selection=${selection} filter=${false} onOpen=${(m) => go(page(m))}
       more=${{ next: messages.next, load: messages.load, busy: messages.busy, partial: messages.partial }}
       actions=${() =>
-        messages.items.length > 0 &&
-        html`<button type="button" onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</button>
-        <button type="button" onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</button>
+        (messages.items.length > 0 || messages.wrong) &&
+        html`<${Action} lacks=${messages.wrong} onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</${Action}>
+        <${Action} lacks=${messages.wrong} onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</${Action}>
         <${RetryNow} messages=${chosen} done=${retried} />`}
       empty=${!filter && html`<${Empty} title=${t('message.none')} text=${t('message.none_text')} />`} />`;
 }

@@ -92,11 +92,12 @@ function Groups({ vhost, by, filter, waiting, lost }) {
     [vhost, by, asked],
     { on: ['letters'] },
   );
-  const groups = got.data;
+  const wrong = got.error?.status === 400 ? t('filter.invalid') : ''; // then no groups are those of the filter
+  const groups = wrong ? undefined : got.data;
   const within = (term) => and(asked, term);
   const whole = Math.max(1, (groups?.total || 0) + (groups?.without || 0));
   useCompleted(got, `${vhost} ${by} ${asked}`);
-  const rows = { ...got, data: groups?.groups };
+  const rows = wrong ? { data: [] } : { ...got, data: groups?.groups };
   const redrive = async (group, action) => {
     await attempt(async () => beginRedrive(vhost, await scopesByFilter(vhost, within(group.filter)), action));
     got.refresh();
@@ -181,9 +182,9 @@ function Groups({ vhost, by, filter, waiting, lost }) {
       ${!asks && (lost > 0 || withLost) && html`<${Check} label=${t('letters.with_lost', { n: lost })} value=${withLost} onInput=${(on) => setQuery({ lost: on ? 'true' : '' })} />`}
     </div>
     <${IndexState} of=${{ known: !!groups, index: groups?.index, partial: groups?.partial, scanned: groups?.scanned }} />
-    ${got.error && groups && html`<p class="banner bad" role="alert">${faultOf(got.error)}</p>`}
-    <${Table} id="groups" caption=${t('letters.as_groups')} source=${source} columns=${columns} keyOf=${(g) => g.filter || g.value} onOpen=${(g) => go('/letters', { vhost, filter: within(g.filter), view: 'list' })} filter=${false} empty=${groups?.without > 0 ? html`<${Empty} title=${t('letters.none_with')} />` : nothing(filter, waiting)}
-      actions=${() => html`<${Action} lacks=${lacksIn(vhost).redrive} onClick=${() => redrive({ filter: '' }, 'redrive')}><${Icon} name="redrive" /> ${filter ? t('redrive.found') : t('redrive.all')}</${Action}>`} />
+    ${got.error && (wrong || groups) && html`<p class="banner bad" role="alert">${faultOf(got.error)}</p>`}
+    <${Table} id="groups" caption=${t('letters.as_groups')} source=${source} columns=${columns} keyOf=${(g) => g.filter || g.value} onOpen=${(g) => go('/letters', { vhost, filter: within(g.filter), view: 'list' })} filter=${false} empty=${wrong ? null : groups?.without > 0 ? html`<${Empty} title=${t('letters.none_with')} />` : nothing(filter, waiting)}
+      actions=${() => html`<${Action} lacks=${wrong || lacksIn(vhost).redrive} onClick=${() => redrive({ filter: '' }, 'redrive')}><${Icon} name="redrive" /> ${filter ? t('redrive.found') : t('redrive.all')}</${Action}>`} />
     ${groups?.without > 0 && html`<p><a href=${href('/letters', { vhost, filter: within(groups.without_filter), view: 'list' })}>${t('letters.without', { n: groups.without })}</a></p>`}
     ${groups && groups.others > 0 && html`<p class="faint">${t('letters.others', { n: groups.others })}</p>`}`;
 }
@@ -227,12 +228,12 @@ function List({ vhost, filter, waiting }) {
   const lacks = lacksForAll(vhost, chosen);
   useShortcuts(
     {
-      r: !goes && !lacks.redrive && ['keys.redrive', () => begin('redrive')],
+      r: !goes && !messages.wrong && !lacks.redrive && ['keys.redrive', () => begin('redrive')],
       Delete: chosen.length > 0 && !lacks.discard && ['keys.discard', () => begin('discard')],
     },
-    [chosen.length, filter, vhost, lacks.redrive, lacks.discard],
+    [chosen.length, filter, vhost, messages.wrong, lacks.redrive, lacks.discard],
   );
-  if (messages.error?.status === 400)
+  if (messages.wrong)
     return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${faultOf(messages.error)}</p>`;
   return html`<${MessagesTable} messages=${messages} selection=${selection} empty=${nothing(filter, waiting)} actions=${() => html`
       <label class="buttons small">${t('letters.order')} <select value=${order} onChange=${(e) => setQuery({ order: e.target.value === 'newest' ? '' : e.target.value })}><option value="newest" selected=${order === 'newest'}>${t('redrive.newest')}</option><option value="oldest" selected=${order === 'oldest'}>${t('redrive.oldest')}</option></select></label>

@@ -59,7 +59,7 @@ export function render() {
       done();
     }
   };
-  const lacks = first(lacksTag('policymaker'), rightsIn(v).deadLetters('redrive'));
+  const lacks = first(messages.wrong, lacksTag('policymaker'), rightsIn(v).deadLetters('redrive'));
   const lacksErase = lacksTag('policymaker');
   useShortcuts(
     {

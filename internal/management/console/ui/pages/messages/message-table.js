@@ -14,8 +14,8 @@ import { Reason, State } from './badges.js';
 
 const portion = 100;
 
-// useMessages reads a list: path of the API, query (filter, order). It is read again when something died, but not while it is held: then
-// somebody selects or reads on.
+// useMessages reads a list: path of the API, query (filter, order). It is empty while the filter is wrong.
+// It is read again when something died, but not while it is held: then somebody selects or reads on.
 export function useMessages(list, query, { hold = false } = {}) {
   const key = JSON.stringify([list, query]);
   const [read, setRead] = useState(null); // {key, items, next, partial}: what was read on, from the first portion
@@ -29,7 +29,8 @@ export function useMessages(list, query, { hold = false } = {}) {
   useCompleted(still ? { data: null } : first, key);
   const latest = useRef(key);
   latest.current = key;
-  const now = more || first.data;
+  const wrong = first.error?.status === 400 ? t('filter.invalid') : ''; // then no list is that of the filter
+  const now = wrong ? null : more || first.data;
   const load = async () => {
     setBusy(true);
     try {
@@ -50,7 +51,8 @@ export function useMessages(list, query, { hold = false } = {}) {
   const fresh = still && died !== null && since.current.died !== null ? Math.max(0, died - since.current.died) : 0;
   return {
     items: now?.items || [],
-    known: first.data !== undefined,
+    known: first.data !== undefined || !!wrong,
+    wrong,
     error: first.error,
     loading: first.loading,
     next: now?.next,
@@ -186,7 +188,7 @@ export function MessagesTable({ id = 'letters', messages, selection, actions, em
   return html`<${IndexState} of=${messages} />
     ${messages.fresh > 0 && html`<p class="banner" role="status">${t('letters.fresh', { n: messages.fresh })} <button type="button" onClick=${messages.refresh}>${t('keys.load_new')}</button></p>`}
     <${Table} id=${id} caption=${caption || t('letters.list')} source=${source} columns=${columns(messages.items, id === 'lost')} keyOf=${keyOf} selection=${selection} onOpen=${(l) => go(page(l))} filter=${false}
-      actions=${actions} empty=${empty} more=${{ next: messages.next, busy: messages.busy, load: messages.load, partial: messages.partial }} />`;
+      actions=${actions} empty=${!messages.wrong && empty} more=${{ next: messages.next, busy: messages.busy, load: messages.load, partial: messages.partial }} />`;
 }
 
 // useCompleted asks again twice after a list was read or something died: the index is a moment behind what happens.

@@ -71,7 +71,7 @@ type Config struct {
 	LoginFailures int
 	// Uncommitted bounds what transactions hold in memory until they are committed.
 	Uncommitted Budget
-	// ObjectsMax bounds the memory of queues, exchanges and bindings, in bytes; zero: five eighths of the memory watermark.
+	// ObjectsMax bounds the memory of queues, exchanges and bindings, in bytes; zero: half of the memory watermark.
 	ObjectsMax int64
 	// QueueType is the type of queues that are declared without one, in virtual hosts that say nothing else: classic
 	// (or empty), quorum.

@@ -48,7 +48,7 @@ type Options struct {
 	LoginFailures int
 	Node          string // its name, for the log; may be empty
 	Uncommitted   Budget // of what transactions hold that are not committed
-	ObjectsMax    int64  // bytes that queues, exchanges and bindings may take; zero: 5/8 of the memory watermark
+	ObjectsMax    int64  // bytes that queues, exchanges and bindings may take; zero: half of the memory watermark
 	QueueType     string // of queues that are declared without one where the vhost says nothing; empty: classic
 	NewVHosts     NewVHosts
 	// Sync holds for vhosts that choose nothing else. SyncDefault: SyncAlways. What users and vhosts are is always

@@ -19,7 +19,7 @@ type objects struct {
 	refused atomic.Uint64
 }
 
-// The default limit: five eighths of the memory watermark.
+// The default limit: half of the memory watermark.
 const (
 	objectsLeast   = 32 << 20 // bytes, of a watermark of zero, too
 	objectsUnknown = 2 << 30  // where the memory of the machine is not known
@@ -42,13 +42,13 @@ func (e *Engine) objectsMax() int64 {
 		return e.objects.most
 	}
 	if r := e.Resources(); r.MemoryLimit > 0 || r.MemoryMax > 0 {
-		return max(r.MemoryLimit/8*5, objectsLeast)
+		return max(r.MemoryLimit/2, objectsLeast)
 	}
 	return objectsUnknown
 }
 
-// refuseObject refuses a new queue, exchange or binding if there is no memory for it. A virtual host has four fifths of
-// the limit at most, so that one that takes all it can leaves something to the others.
+// refuseObject refuses a new queue, exchange or binding if there is no memory for it. A virtual host has seven eighths
+// of the limit at most, so that one that takes all it can leaves something to the others.
 func (r *runner) refuseObject(c *vhost.Command) *amqp.Error {
 	if !r.vhost.AddsObject(c) {
 		return nil
@@ -60,7 +60,7 @@ func (r *runner) refuseObject(c *vhost.Command) *amqp.Error {
 		return nil
 	}
 	whose, most := "all virtual hosts", r.engine.objectsMax()
-	if own := most / 5 * 4; r.objects >= own {
+	if own := most / 8 * 7; r.objects >= own {
 		whose, bytes, most = fmt.Sprintf("virtual host '%s'", r.name), r.objects, own
 	}
 	if bytes < most {

@@ -15,7 +15,7 @@ import (
 // in a deleted virtual host, still counts; or that nothing counts after a restart.
 func TestObjectsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const most, own = 100_000, 80_000
+		const most, own = 100_000, 87_500
 		const refusal = "closed PRECONDITION_FAILED - queues, exchanges and bindings of "
 		disk := newDisk()
 		e := start(t, disk, func(o *Options) { o.ObjectsMax = most })

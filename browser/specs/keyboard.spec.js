@@ -78,3 +78,20 @@ for (const language of ['en', 'zh-CN']) {
     }
   });
 }
+
+for (const language of ['en', 'zh-CN']) {
+  world.test(`nothing is granted before it is chosen (${language})`, { language }, async (c) => {
+    await c.broker.put('users/fresh', { password: 'p', tags: '' });
+    await c.open('/users/fresh');
+    await c.button('users.grant').click();
+    const values = () =>
+      Promise.all(['configure', 'write', 'read'].map((right) => c.field(`right.${right}`, {}, c.dialog).inputValue()));
+    assert.deepEqual(await values(), ['', '', '']);
+    await c.text('users.read_hint', {}, c.dialog).waitFor();
+    await c.accessible();
+    await c.button('usual.monitor', {}, c.dialog).click();
+    assert.deepEqual(await values(), ['^$', '^$', '.*']);
+    await c.button('usual.full', {}, c.dialog).click();
+    assert.deepEqual(await values(), ['.*', '.*', '.*']);
+  });
+}

@@ -95,7 +95,7 @@ function Expression({ label, value, onInput, names }) {
 // Grant changes what a user may in a virtual host: known is the permission there is.
 export function Grant({ close, user, vhost: fixed, known }) {
   const [vhost, setVHost] = useState(fixed || vhosts.value[0]);
-  const [f, set] = useState(known || { configure: '.*', write: '.*', read: '.*' });
+  const [f, set] = useState(known || { configure: '', write: '', read: '' });
   const names = useNames(vhost).data;
   const put = (name) => (v) => set({ ...f, [name]: v });
   const at = path`permissions/${vhost}/${user}`;
@@ -115,6 +115,7 @@ export function Grant({ close, user, vhost: fixed, known }) {
     <form id="grant" onSubmit=${submit}>
       ${!fixed && html`<${Select} label=${t('queues.vhost')} value=${vhost} onInput=${setVHost} options=${vhosts.value} />`}
       <p class="buttons">${Object.entries(usual).map(([name, [configure, write, read]]) => html`<button type="button" class="small" key=${name} onClick=${() => set({ ...f, configure, write, read })}>${t(`usual.${name}`)}</button>`)}</p>
+      <p class="hint">${t('users.read_hint')}</p>
       ${['configure', 'write', 'read'].map((right) => html`<${Expression} key=${right} label=${t(`right.${right}`)} value=${f[right]} onInput=${put(right)} names=${names} />`)}
     </form>
     <${Commands} commands=${grantCommands(here(), { ...f, vhost, user })} /></${Dialog}>`;

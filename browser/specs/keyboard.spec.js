@@ -95,3 +95,31 @@ for (const language of ['en', 'zh-CN']) {
     assert.deepEqual(await values(), ['.*', '.*', '.*']);
   });
 }
+
+world.test('an error is said until the form succeeds, the page is left, or Escape is pressed', async (c) => {
+  c.expect(/404/);
+  const bad = c.page.locator('.toast.bad');
+  const bind = async (queue) => {
+    if (!(await c.dialog.count())) await c.button('bind.title').first().click();
+    await c.field('bind.to', {}, c.dialog).fill(queue);
+    await c.button('bind.do', {}, c.dialog).click();
+  };
+  await c.open('/exchanges/%2F/amq.fanout');
+  await bind('missing');
+  await bad.waitFor();
+  await bind('orders');
+  await c.dialog.waitFor({ state: 'detached' });
+  assert.equal(await bad.count(), 0, 'the same form succeeded');
+  await bind('missing');
+  await bad.waitFor();
+  await c.button('frame.cancel', {}, c.dialog).click();
+  await c.dialog.waitFor({ state: 'detached' });
+  await c.page.keyboard.press('Escape');
+  await bad.waitFor({ state: 'detached' });
+  await bind('missing');
+  await bad.waitFor();
+  await c.button('frame.cancel', {}, c.dialog).click();
+  await c.page.getByRole('link', { name: c.say('queues.title'), exact: true }).first().click();
+  await c.heading('queues.title').waitFor();
+  await bad.waitFor({ state: 'detached' });
+});

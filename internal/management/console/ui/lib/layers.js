@@ -74,17 +74,29 @@ const toasts = signal([]);
 // toast says something short: what was done, or why not. Kinds: good, bad, note.
 export function toast(text, kind = 'good', action) {
   const id = ++last;
-  toasts.value = [...toasts.peek(), { id, text, kind, action }].slice(-4);
+  toasts.value = [...toasts.peek(), { id, text, kind, action, form: form() }].slice(-4);
   if (kind !== 'bad') setTimeout(() => drop(id), 6000);
 }
 const drop = (id) => {
   toasts.value = toasts.peek().filter((x) => x.id !== id);
 };
 
-// attempt does something and says how it went; it returns whether it went well.
+// form is where something is done: in the dialog on top, or in the page.
+const form = () => shown.peek().at(-1)?.id;
+
+// dropBad takes what went wrong away: in a form, or everywhere.
+function dropBad(from) {
+  const left = toasts.peek().filter((x) => x.kind !== 'bad' || (from && x.form !== from.form));
+  if (left.length < toasts.peek().length) toasts.value = left;
+}
+
+// attempt does something and says how it went; it returns whether it went well. Then what went wrong before in the same form is
+// said no more.
 export async function attempt(what, done) {
+  const from = { form: form() };
   try {
     const answer = await what();
+    dropBad(from);
     if (done) toast(typeof done === 'function' ? done(answer) : done);
     return true;
   } catch (error) {
@@ -101,7 +113,22 @@ export function reasonOf(error) {
 
 export function Layers() {
   const { path } = route.value;
-  useEffect(() => () => shown.peek().forEach((x) => x.props.close()), [path, visits.value]);
+  useEffect(
+    () => () => {
+      shown.peek().forEach((x) => x.props.close());
+      dropBad();
+    },
+    [path, visits.value],
+  );
+  useEffect(() => {
+    const escape = (e) => {
+      if (e.key !== 'Escape' || !toasts.peek().some((x) => x.kind === 'bad')) return;
+      dropBad();
+      if (!shown.peek().length) e.preventDefault(); // of a page, which would be left
+    };
+    addEventListener('keydown', escape, true);
+    return () => removeEventListener('keydown', escape, true);
+  }, []);
   return html`${shown.value.map(({ id, Component, props }) => html`<${Component} key=${id} ...${props} />`)}
     <div class="toasts" role="status" aria-live="polite">
       ${toasts.value.map(

@@ -96,7 +96,7 @@ function Get({ close, vhost, name }) {
   const [got, show] = useState(null);
   const submit = async (e) => {
     e.preventDefault();
-    try {
+    await attempt(async () =>
       show(
         await api.post(path`queues/${vhost}/${name}/get`, {
           count: f.count || 1,
@@ -104,10 +104,8 @@ function Get({ close, vhost, name }) {
           encoding: 'auto',
           truncate: 50000,
         }),
-      );
-    } catch (error) {
-      toast(reasonOf(error), 'bad');
-    }
+      ),
+    );
   };
   const modes = ['ack_requeue_true', 'ack_requeue_false', 'reject_requeue_true', 'reject_requeue_false'];
   return html`<${Dialog} title=${t('get.title', { name })} close=${close} wide actions=${html`

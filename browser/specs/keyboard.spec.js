@@ -123,3 +123,26 @@ world.test('an error is said until the form succeeds, the page is left, or Escap
   await c.heading('queues.title').waitFor();
   await bad.waitFor({ state: 'detached' });
 });
+
+for (const language of ['en', 'zh-CN']) {
+  world.test(`who lost the session is told so, and types the name at once (${language})`, { language }, async (c) => {
+    c.expect(/401/);
+    const ended = c.text('login.ended');
+    const inName = () => c.field('login.name').evaluate((e) => e === document.activeElement);
+    await c.open('/');
+    await c.settled();
+    await c.context.clearCookies();
+    await c.page.getByRole('navigation').getByRole('link', { name: c.say('queues.title'), exact: true }).click();
+    await ended.waitFor();
+    assert.ok(await inName());
+    await c.accessible();
+    await c.page.keyboard.type('guest');
+    await c.field('login.password').fill('guest');
+    await c.page.keyboard.press('Enter');
+    await c.page.getByRole('link', { name: 'orders', exact: true }).waitFor();
+    await c.page.locator(`summary[aria-label="${c.say('frame.user', { name: 'guest' })}"]`).click();
+    await c.button('frame.log_out').click();
+    await until('the name to have the focus', inName);
+    assert.equal(await ended.count(), 0, 'who logs out knows it');
+  });
+}

@@ -1,7 +1,7 @@
 // The login page. What was asked for is shown afterwards: the address stays.
-import { html, useState, useEffect } from './html.js';
+import { html, useState, useEffect, useRef } from './html.js';
 import { t, lang, languages, chooseLanguage } from './i18n.js';
-import { logIn } from './session.js';
+import { ended, logIn } from './session.js';
 import { icon } from './place.js';
 import { reasonOf } from './layers.js';
 import { TextField } from './form.js';
@@ -14,6 +14,8 @@ export function Login() {
   useEffect(() => {
     document.title = `${t('login.title')} – Bartleby`;
   }, [lang()]);
+  const form = useRef();
+  useEffect(() => form.current.elements.namedItem('username').focus(), []);
   const submit = async (e) => {
     e.preventDefault();
     setBusy(true);
@@ -34,10 +36,11 @@ export function Login() {
     }
   };
   return html`<main id="main" class="login">
-    <form onSubmit=${submit}>
+    <form ref=${form} onSubmit=${submit}>
       <h1><img src=${icon} alt="" width="40" height="40" /> Bartleby</h1>
       <p class="faint">${t('login.about')}</p>
-      <${TextField} label=${t('login.name')} value=${name} onInput=${setName} name="username" autocomplete="username" required autofocus />
+      ${ended.value && !refused && html`<p class="banner" role="status">${t('login.ended')}</p>`}
+      <${TextField} label=${t('login.name')} value=${name} onInput=${setName} name="username" autocomplete="username" required />
       <${TextField} label=${t('login.password')} value=${password} onInput=${setPassword} type="password" name="password" autocomplete="current-password" />
       ${refused && html`<p class="banner bad" role="alert">${refused}</p>`}
       <button type="submit" class="primary" disabled=${busy}>${t('login.submit')}</button>

@@ -5,6 +5,8 @@ import { session } from './ahead.js';
 
 // user is undefined until it is known, null if nobody is logged in, else {name, tags}.
 export const user = signal(undefined);
+// ended: the session was lost, and nobody has logged in since.
+export const ended = signal(false);
 export const tags = computed(() => user.value?.tags || []);
 
 const includes = {
@@ -17,7 +19,8 @@ const includes = {
 // may tells whether the tags suffice for what asks for one.
 export const may = (tag) => !tag || (includes[tag] || [tag]).some((x) => tags.value.includes(x));
 
-function take(session) {
+function take(session, lost = false) {
+  ended.value = lost && (ended.peek() || !!user.peek());
   token.value = session.token;
   user.value = session.user;
 }
@@ -25,7 +28,7 @@ function take(session) {
 export async function startSession() {
   take(await session.catch(() => api.get('x/session'))); // asked for ahead
   lostSession.subscribe((n) => {
-    if (n > 0) take({ user: null, token: '' });
+    if (n > 0) take({ user: null, token: '' }, true);
   });
 }
 
@@ -41,5 +44,5 @@ export async function logOut() {
 // checkSession asks whether somebody is logged in still, when something was refused that does not say why.
 export async function checkSession() {
   const s = await api.get('x/session').catch(() => null); // no answer: that is no news of the session
-  if (s && !s.user && user.value) take(s);
+  if (s && !s.user && user.value) take(s, true);
 }

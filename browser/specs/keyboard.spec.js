@@ -146,3 +146,16 @@ for (const language of ['en', 'zh-CN']) {
     assert.equal(await ended.count(), 0, 'who logs out knows it');
   });
 }
+
+world.test('the space bar selects the row of the keyboard', async (c) => {
+  await c.open('/queues/%2F/orders.dead?tab=messages');
+  await c.page.locator('tr[data-index="0"]').focus();
+  await c.page.keyboard.press('Space');
+  await c.text('table.selected', { n: 1 }).waitFor();
+  await c.page.keyboard.press('ArrowDown');
+  await c.page.locator('tr[data-index="1"]:focus').waitFor();
+  await c.page.keyboard.press('Space');
+  await c.text('table.selected', { n: 2 }).waitFor();
+  await c.page.keyboard.press('Space');
+  await c.text('table.selected', { n: 1 }).waitFor();
+});

@@ -107,6 +107,10 @@ export function Table({
                   e.preventDefault();
                   move(e.key === 'ArrowDown' ? 1 : -1);
                 }
+                if (e.key === ' ' && selection && e.target === e.currentTarget) {
+                  e.preventDefault();
+                  select(key, e.shiftKey);
+                }
               }}
               onClick=${(e) => {
                 if (onOpen && !e.target.closest('a, button, input, label, summary') && getSelection().isCollapsed)

@@ -21,6 +21,7 @@ type objects struct {
 
 // The default limit: half of the memory watermark.
 const (
+	objectsShare   = 2        // one part in so many of the watermark
 	objectsLeast   = 32 << 20 // bytes, of a watermark of zero, too
 	objectsUnknown = 2 << 30  // where the memory of the machine is not known
 )
@@ -41,10 +42,7 @@ func (e *Engine) objectsMax() int64 {
 	if e.objects.most != 0 {
 		return e.objects.most
 	}
-	if r := e.Resources(); r.MemoryLimit > 0 || r.MemoryMax > 0 {
-		return max(r.MemoryLimit/2, objectsLeast)
-	}
-	return objectsUnknown
+	return memoryPart(e.Resources(), objectsShare, objectsLeast, objectsUnknown)
 }
 
 // refuseObject refuses a new queue, exchange or binding if there is no memory for it. A virtual host has seven eighths

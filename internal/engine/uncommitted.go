@@ -20,13 +20,19 @@ const (
 	budgetUnknown = 1 << 30  // where the memory of the machine is not known
 )
 
+// memoryPart is one part in so many of the memory watermark, in bytes: at least least, and unknown where the memory of
+// the machine is not known.
+func memoryPart(r resource.Status, parts, least, unknown int64) int64 {
+	if r.MemoryLimit > 0 || r.MemoryMax > 0 {
+		return max(r.MemoryLimit/parts, least)
+	}
+	return unknown
+}
+
 // Or fills in what is zero, for a node with these resources.
 func (b Budget) Or(r resource.Status) Budget {
 	if b.Node == 0 {
-		b.Node = budgetUnknown
-		if r.MemoryLimit > 0 || r.MemoryMax > 0 {
-			b.Node = max(r.MemoryLimit/budgetShare, budgetLeast)
-		}
+		b.Node = memoryPart(r, budgetShare, budgetLeast, budgetUnknown)
 	}
 	if b.User == 0 {
 		b.User = b.Node / 4 * 3

@@ -10,6 +10,12 @@ const world = World.of('keyboard', async (broker) => {
     orders: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'orders.dead' },
     'orders.dead': {},
   });
+  await channel.assertExchange('later', 'x-delayed-message', { arguments: { 'x-delayed-type': 'fanout' } });
+  const wait = { headers: { 'x-delay': 3_600_000 } };
+  await publish(channel, 'later', '', [
+    { body: { n: 1 }, ...wait },
+    { body: { n: 2 }, ...wait },
+  ]);
   await publish(channel, '', 'orders', [{ body: { n: 1 } }, { body: { n: 2 } }]);
   await reject(channel, 'orders', 2);
   await broker.depth('orders.dead', 2);
@@ -162,4 +168,46 @@ world.test('the space bar selects the row of the keyboard', async (c) => {
   await c.text('table.selected', { n: 2 }).waitFor();
   await c.page.keyboard.press('Space');
   await c.text('table.selected', { n: 1 }).waitFor();
+});
+
+world.test('the focus of what goes is given to what stays', async (c) => {
+  const focused = (selector) =>
+    until(`the focus at ${selector}`, () => c.page.evaluate((s) => !!document.activeElement.matches(s), selector));
+  await c.open('/exchanges/%2F/amq.topic');
+  await c.button('bind.title').focus();
+  await c.page.keyboard.press('Enter');
+  await c.field('bind.to', {}, c.dialog).fill('orders');
+  await c.page.keyboard.press('Enter');
+  await c.button('bind.remove').waitFor();
+  await focused('#main');
+
+  const toast = c.page.locator('.toast').getByRole('button');
+  await toast.focus();
+  await c.page.keyboard.press('Enter');
+  await focused('#main');
+
+  await c.open('/schedule');
+  const rows = c.page.locator('tr[data-index]');
+  await c.button('schedule.cancel', {}, rows.nth(0)).focus();
+  await c.page.keyboard.press('Enter');
+  await c.button('schedule.cancel', {}, c.dialog).click();
+  await until('one row to be left', async () => (await rows.count()) === 1);
+  await focused('tr[data-index="0"]');
+
+  await c.open('/letters?view=groups');
+  await rows.first().focus();
+  await c.page.keyboard.press('Enter');
+  await c.page.waitForURL(/view=list/);
+  await rows.first().waitFor();
+  await focused('#main');
+
+  await c.open('/definitions');
+  const definitions = JSON.stringify({ queues: [{ name: 'brought', vhost: '/', durable: true, arguments: {} }] });
+  await c
+    .field('definitions.file')
+    .setInputFiles({ name: 'd.json', mimeType: 'application/json', buffer: Buffer.from(definitions) });
+  await c.button('definitions.do').focus();
+  await c.page.keyboard.press('Enter');
+  await c.text('definitions.done', { name: 'd.json' }).waitFor();
+  await focused('#main');
 });

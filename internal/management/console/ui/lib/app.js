@@ -7,6 +7,7 @@ import { find, route, startRouter } from './router.js';
 import { startSession, user } from './session.js';
 import { startLive } from './live.js';
 import { startKeys } from './keys.js';
+import { startFocus } from './focus.js';
 import { startTips } from './tips.js';
 import { Frame } from './frame.js';
 import { Login } from './login.js';
@@ -25,6 +26,7 @@ function App() {
 startTheme();
 startRouter();
 startKeys();
+startFocus();
 startTips();
 startLive();
 const openMenus = 'details.menu[open]';

@@ -96,7 +96,7 @@ type VHostStorage struct {
 	StopText string  `json:"stop_text"` // why
 	Hot      int     `json:"messages_hot"`
 	Cold     int     `json:"messages_cold"`
-	PutOff   int     `json:"messages_put_off"` // that died or came back while the disk was full, and wait for space
+	PutOff   int     `json:"messages_put_off"` // that died or came back while the disk was full or memory scarce
 	Live     int64   `json:"live_bytes"`
 	Spilled  int64   `json:"spilled_bytes"`
 }

@@ -149,12 +149,13 @@ func (r *runner) mayWrite() bool {
 	return err == nil
 }
 
-// updateSpace tells the vhost whether there is space for dead letters to move.
+// updateSpace tells the vhost whether there is space for dead letters to move, and memory to hold more of them.
 func (r *runner) updateSpace() {
 	_, err := r.log.Reserve(journal.Moving)
-	if cramped := err != nil; cramped != r.cramped {
-		r.cramped = cramped
-		r.decide(nil, &vhost.Command{Kind: vhost.SetSpace, Space: !cramped})
+	cramped, lowMemory := err != nil, r.engine.resources.MemoryScarce()
+	if cramped != r.cramped || lowMemory != r.lowMemory {
+		r.cramped, r.lowMemory = cramped, lowMemory
+		r.decide(nil, &vhost.Command{Kind: vhost.SetSpace, Space: !cramped, Memory: !lowMemory})
 	}
 }
 

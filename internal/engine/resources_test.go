@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/engine/resource"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -213,6 +214,56 @@ func TestGarbageIsNoAlarm(t *testing.T) {
 		m.uses(300, 400, 1<<40) // drained: it shows when memory is given back
 		time.Sleep(resource.GiveBackEvery)
 		check(0, 11, 20, 600)
+	})
+}
+
+// TestHeldDeadLettersWaitForMemory says that dead letters which are held take memory while it is scarce, or that what
+// was put off for that stays so.
+func TestHeldDeadLettersWaitForMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine()
+		e, log := startOn(t, m)
+		defer stop(t, e)
+		c := attach(t, e, "")
+		c.post(declare("work", amqp.Field{Name: "x-dead-letter-exchange", Value: amqp.String("nowhere")},
+			amqp.Field{Name: "x-dead-letter-strategy", Value: amqp.String("at-least-once")}),
+			confirms(), publish("work", "a"), publish("work", "b"), publish("work", "c"))
+		c.expect("confirm 1", "confirm 2", "confirm 3")
+		state := func(when string, held, off int) {
+			t.Helper()
+			synctest.Wait()
+			var n int
+			if err := e.QueryUnsafe(t.Context(), "/", func(r vhost.Reader) {
+				q, _ := r.Queue("work")
+				n = q.Held
+			}); err != nil {
+				t.Fatal(err)
+			}
+			s, is := e.Storage(t.Context()).VHosts[0].PutOff, e.Resources().Scarce
+			if n != held || s != off || is != (off > 0) {
+				t.Errorf("%s: %d held, %d put off, scarce %t; expected %d and %d", when, n, s, is, held, off)
+			}
+		}
+		live := func(bytes int64) {
+			m.mu.Lock()
+			m.usage.MemoryLive = bytes
+			m.mu.Unlock()
+			time.Sleep(resource.CheckLatest)
+		}
+		settleAll(t, e, "work", func(n int) vhost.CommandKind {
+			if n == 1 {
+				live(451)
+			}
+			return vhost.Reject
+		})
+		state("memory is scarce", 1, 2)
+		live(376)
+		state("it is still scarce", 1, 2)
+		live(374)
+		state("it is not", 3, 0)
+		if !strings.Contains(log.String(), "memory is scarce: at-least-once queues") {
+			t.Errorf("the log says:\n%s", log)
+		}
 	})
 }
 

@@ -75,7 +75,8 @@ type runner struct {
 	looks        []look     // answers that wait
 	parked       []request  // publishes that wait for the end of alarms, and what comes behind them
 	stalled      []request  // what waits until anything can be written
-	cramped      bool       // the vhost knows that there is no space for dead letters to move
+	cramped      bool       // the vhost knows that there is no space for dead letters to move,
+	lowMemory    bool       // and no memory to hold more of them
 	busy         []*Session // that wait for a command of theirs which ticks go on with
 	queue        sessionQueue
 	blocked      int                             // sessions that were told so

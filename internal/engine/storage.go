@@ -51,7 +51,7 @@ type VHostStorage struct {
 	Down    error      // nil: it is up; else there is nothing below
 	Hot     int        // messages of which the queue's entries are in memory
 	Cold    int        // messages of which they are in pages
-	PutOff  int        // messages that died while the disk was full, and wait for space
+	PutOff  int        // messages that died while the disk was full or memory scarce, and wait
 	Live    int64      // bytes of its records and pages that are referred to, at most
 	Spilled int64      // bytes of the files that pages of transient messages went to
 }

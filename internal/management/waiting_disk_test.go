@@ -94,7 +94,7 @@ func TestWhatADiskHasNoRoomForIsAskedAgain(t *testing.T) {
 	d.want(201, "PUT", "/api/queues/%2F/there", `{"durable":true}`)
 	room := func(is bool) {
 		if _, err := d.engine.Do(t.Context(), "/", authz.Broker(),
-			vhost.Command{Kind: vhost.SetSpace, Space: is}); err != nil {
+			vhost.Command{Kind: vhost.SetSpace, Space: is, Memory: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

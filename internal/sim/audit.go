@@ -450,7 +450,7 @@ func (w *world) effect(st *step, e *vhost.Effect) {
 			return
 		}
 		q := w.live.Lines[w.QueueID(st.command.Definition.Name, ch)]
-		if q != nil && q.Ready() > 0 && !st.moved {
+		if q != nil && q.Ready() > 0 && !st.moved && !w.offFull(q) {
 			w.violate(Order, "a get on %q found nothing, %d are ready", q.Name, q.Ready())
 		}
 	case vhost.Cancelled:

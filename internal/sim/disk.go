@@ -188,6 +188,7 @@ func (w *world) load() {
 	v.CountBy(segmentBytes / 64) // as the engine does
 	v.KeepHot(w.hot())
 	v.BoundHeads(w.heads())
+	v.BoundPutOff(putOffMax)
 	if w.o.Portions > 0 {
 		v.BoundSteps(w.o.Portions)
 	}
@@ -222,7 +223,7 @@ func (w *world) load() {
 		w.reload(err)
 		return
 	}
-	w.cramped = false
+	w.cramped, w.lowMemory = false, false
 	if w.updateSpace(); w.violation != nil || w.vhost != v {
 		return
 	}

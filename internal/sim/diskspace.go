@@ -67,10 +67,17 @@ func (w *world) updateSpace() bool {
 	case !w.forced && w.o.Fault == FaultNone && w.step > 0 && w.Chance(300):
 		w.forced = true
 	}
-	if cramped := use > journal.Moving || w.forced; cramped != w.cramped {
-		w.cramped = cramped
+	low := w.lowMemory
+	switch {
+	case low && (w.ending || w.Chance(60)):
+		low = false
+	case !low && !w.ending && w.step > 0 && w.Chance(200):
+		low = true
+	}
+	if cramped := use > journal.Moving || w.forced; cramped != w.cramped || low != w.lowMemory {
+		w.cramped, w.lowMemory = cramped, low
 		recoveries := w.result.Recoveries
-		w.decide(vhost.Command{Kind: vhost.SetSpace, Space: !cramped})
+		w.decide(vhost.Command{Kind: vhost.SetSpace, Space: !cramped, Memory: !low})
 		if w.violation != nil || w.result.Recoveries != recoveries {
 			return false
 		}
@@ -78,17 +85,55 @@ func (w *world) updateSpace() bool {
 	return use < journal.Committed
 }
 
+// putOffMax is how many copies a queue puts off before it hands over nothing, while memory is short.
+const putOffMax = 3
+
+// pauses reports whether no message of a queue may go elsewhere: there is no space, or it holds dead letters and memory
+// is short.
+func (w *world) pauses(q *ledger.Line, view *vhost.QueueView) bool {
+	return w.cramped || w.lowMemory && view != nil && view.Settings.AtLeastOnce && q.Counts[queue.Held] > 0
+}
+
+// offFull reports whether a queue hands over nothing because of what it has put off.
+func (w *world) offFull(q *ledger.Line) bool {
+	if !w.lowMemory || w.cramped {
+		return false
+	}
+	n := 0
+	for _, e := range q.Copies {
+		if e.Off {
+			n++
+		}
+	}
+	view, ok := w.vhost.Reader().Queue(q.Name)
+	full := n >= putOffMax && ok && w.pauses(q, &view)
+	if full {
+		w.result.Paused++
+	}
+	return full
+}
+
+// goesOnLow counts a copy that was put off and goes on.
+func (w *world) goesOnLow() {
+	if w.lowMemory {
+		w.result.Unpaused++
+	}
+}
+
 // putOff notes a copy that was to die, and stays with nobody until there is space.
 func (w *world) putOff(st *step, e *ledger.Entry, f *fact.Fact) {
 	view := w.view(st, e.Line)
 	switch {
-	case !w.cramped:
+	case view != nil && !w.pauses(e.Line, view):
 		w.violate(Moves, "message %d stays in %q for want of space, and there is space", e.Message, e.Line.Name)
 	case view == nil:
 	case e.State != queue.Unacked && e.State != queue.Ready:
 		w.violate(Moves, "message %d in %q was put off in state %d", e.Message, e.Line.Name, e.State)
 	}
 	w.result.PutOff++
+	if !w.cramped {
+		w.result.PutOffHeld++
+	}
 	if e.Holder != nil {
 		holderOf(e).LetGo()
 		e.Holder = nil

@@ -21,6 +21,8 @@ func (w *world) withheld(st *step, e *ledger.Entry, f *fact.Fact) {
 		w.violate(Deaths, "message %d, held in %q with %v, is held with %v", e.Message, e.Line.Name, e.Deaths, deaths)
 	case !again && !slices.ContainsFunc(ledger.Reasons[:], ways):
 		w.violate(Deaths, "message %d in %q had %v and is held with %v", e.Message, e.Line.Name, e.Deaths, deaths)
+	case !again && w.lowMemory && !st.publishes() && !w.continues(st) && w.pauses(e.Line, w.view(st, e.Line)):
+		w.violate(Held, "message %d is held in %q, which holds others, and memory is short", e.Message, e.Line.Name)
 	case !again:
 		w.ways[f.History] = e.Way
 		w.cameBack(e)
@@ -60,6 +62,9 @@ func (w *world) withheld(st *step, e *ledger.Entry, f *fact.Fact) {
 // holds notes that a dead letter is held.
 func (w *world) holds(e *ledger.Entry, f *fact.Fact, deaths []ledger.Death) {
 	w.result.Held[f.Cause]++
+	if e.Off {
+		w.goesOnLow()
+	}
 	w.lately.now++
 	if e.Holder != nil {
 		holderOf(e).LetGo()

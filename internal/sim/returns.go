@@ -17,6 +17,7 @@ func (w *world) returned(st *step, e *ledger.Entry, f *fact.Fact) {
 		w.violate(Counts, "message %d came back to %q later: failed %t, expected %t", e.Message, e.Line.Name, f.Failed, e.OffFailed)
 	case e.Off:
 		e.Off = false
+		w.goesOnLow()
 	case e.Holder == nil && (st.command.Kind != vhost.Recovered || !e.Handed || e.State != queue.Ready), e.Holder != nil && e.State != queue.Unacked:
 		w.violate(Answers, "message %d returned to %q, and nobody had it", e.Message, e.Line.Name)
 		return

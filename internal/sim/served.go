@@ -28,7 +28,7 @@ func (w *world) takers() map[string]*clients.Consumer {
 func (w *world) checkServed() {
 	takers := w.takers()
 	for _, q := range w.live.Lines {
-		if x := takers[q.Name]; x != nil && q.Ready() > 0 {
+		if x := takers[q.Name]; x != nil && q.Ready() > 0 && !w.offFull(q) {
 			w.violate(Served, "%d messages are ready in %q, and consumer %q has space", q.Ready(), q.Name, x.Tag)
 		}
 	}

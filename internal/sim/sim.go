@@ -60,6 +60,9 @@ type Result struct {
 	Excused     int                       // of full lives, those in which more was decided at once than may be on its way
 	Space       [4]int                    // of full lives, steps in which there was space first for that use
 	PutOff      int                       // copies that could not die for lack of space
+	PutOffHeld  int                       // or for lack of memory, beside held ones
+	Paused      int                       // times that a queue had put off so many that it handed over nothing
+	Unpaused    int                       // copies that went on while memory was short
 	Reclaimed   int                       // segments
 	Rewritten   int                       // of these, sparse ones
 	Paged       int                       // durable pages that were put
@@ -136,6 +139,7 @@ type world struct {
 	full         bool         // no file can be made: publishers wait
 	cramped      bool         // the machine knows that dead letters must not move
 	forced       bool         // though there is space
+	lowMemory    bool         // the machine knows that it must not hold further dead letters
 	overdone     bool         // more was decided at once than may be on its way to the disk
 	reserve      int64        // of the journal, bytes
 	missing      bool         // a file that the disk has lost stays away

@@ -142,6 +142,9 @@ func (r *Result) add(o *Result) {
 	r.Portions += o.Portions
 	r.Drained += o.Drained
 	r.PutOff += o.PutOff
+	r.PutOffHeld += o.PutOffHeld
+	r.Paused += o.Paused
+	r.Unpaused += o.Unpaused
 	r.Excused += o.Excused
 	for i, n := range o.Space {
 		r.Space[i] += n
@@ -222,6 +225,11 @@ func (r *Result) checkCoverage(t *testing.T) {
 	t.Logf("segments that were given back: %d, sparse ones among them: %d; done beside: %d; pages: %d, %d spilled, %d read back",
 		r.Reclaimed, r.Rewritten, r.Interleaved, r.Paged, r.Spilled, r.Warmed)
 	t.Logf("full disks that were drained: %d; nothing could be written: %d times", r.Drained, r.Stuck)
+	t.Logf("put off: %d, beside held dead letters for want of memory: %d, gone on early: %d; queues stopped: %d",
+		r.PutOff, r.PutOffHeld, r.Unpaused, r.Paused)
+	if *seeds >= 1000 && (r.PutOffHeld == 0 || r.Unpaused == 0 || r.Paused == 0) {
+		t.Error("memory was never short, or it never mattered")
+	}
 	if r.PutOff == 0 || r.Drained == 0 || r.Rewritten == 0 || r.Interleaved == 0 || r.Paged == 0 || r.Spilled == 0 || r.Warmed == 0 || r.Found["load"]+r.Found["open"] == 0 || r.Found["refused"] == 0 || r.Found["read"] == 0 && *seeds >= 1000 {
 		t.Error("not all of this has happened")
 	}

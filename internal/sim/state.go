@@ -55,7 +55,7 @@ func (w *world) checkSums() {
 			return
 		}
 		n, bytes := at.Queued(false)
-		if set := &q.Settings; !excess && dropsHead(set.Overflow) && q.Ready > 0 &&
+		if set := &q.Settings; !excess && !w.pauses(at, q) && dropsHead(set.Overflow) && q.Ready > 0 &&
 			(set.MaxLength >= 0 && int64(n) > set.MaxLength || set.MaxLengthBytes >= 0 && bytes > set.MaxLengthBytes) {
 			w.violate(Limits, "queue %q holds %d of %d, %d bytes of %d, %d ready", q.Name, n, set.MaxLength, bytes, set.MaxLengthBytes, q.Ready)
 		}
@@ -103,6 +103,9 @@ func (w *world) checkPunctual() {
 			switch {
 			// it waits for space
 			case w.cramped && q != w.live.LostStore && (q.Kept != nil || due || e.State == queue.Waiting):
+			case ok && (due || e.State == queue.Waiting) && w.pauses(q, &view):
+			case ok && e.Off && !w.pauses(q, &view):
+				w.violate(Moves, "message %d stays in %q unacked and with nobody, and it may go", e.Message, q.Name)
 			case q.Kept != nil && e.Until <= now:
 				w.violate(Schedule, "message %d was due in %q at %d, it is %d", e.Message, q.Name, e.Until, now)
 			case e.State == queue.Waiting && e.Until <= now:

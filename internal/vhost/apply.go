@@ -247,7 +247,9 @@ func (v *VHost) endOne(q *queueState, s queue.Seq, cause fact.Cause) {
 	case e.State == queue.Held:
 		v.heldChanges(q, s)
 		q.heldBy[q.held[s].cause]--
-		delete(q.held, s)
+		if delete(q.held, s); len(q.held) == 0 {
+			v.noteUnpaused(q)
+		}
 	}
 	q.messages.Remove(s)
 }

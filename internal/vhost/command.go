@@ -121,7 +121,8 @@ const (
 	// redriven, or why not; then a Went each queue to which it went.
 	Resend
 
-	// SetSpace: Space. Whether there is space on the disk for dead letters to move; a vhost begins with it.
+	// SetSpace: Space, Memory. Whether there is space on the disk for dead letters to move, and memory to hold more
+	// of them; a vhost begins with both.
 	SetSpace
 
 	// Tick lets time pass: what is due at Stamp.Now happens, up to tickMax deadlines.
@@ -148,7 +149,7 @@ type Command struct {
 	Requeue  bool
 	NoWait   bool
 
-	Space bool
+	Space, Memory bool
 
 	Window     int64
 	WindowMax  int64

@@ -1,6 +1,8 @@
 package vhost
 
 import (
+	"slices"
+
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
@@ -12,6 +14,10 @@ import (
 // dies when there is space again, in the order in which it would have died. What is due to expire, to fire, or to be
 // tried again stays where it is until then. Nothing of this is in the log: after a crash such a copy was not settled.
 // Source: ours, decision 19.
+//
+// While memory is short, a queue that holds dead letters puts off in the same way what it would have to hold beside
+// them, for each held one takes memory, and the queue itself may be many times as large as the memory. Its held dead
+// letters are tried as ever. When it holds none any more, it goes on. Source: ours, decision 20.
 
 // lateChunk is a chunk with messages that were due while there was no space.
 type lateChunk struct {
@@ -20,29 +26,84 @@ type lateChunk struct {
 }
 
 // setSpace decides SetSpace.
-func (s *step) setSpace(space bool) {
-	if s.cramped = !space; s.cramped {
-		return
+func (s *step) setSpace(space, memory bool) {
+	was := s.cramped
+	s.cramped, s.lowMemory = !space, !memory
+	if !s.cramped {
+		s.resumePutOff()
 	}
+	for _, q := range s.sortedQueues() { // also of those that are full of what they put off: see offFull
+		s.markDirty(q, 0)
+	}
+	if was && !s.cramped {
+		s.armWide()
+		s.sweepSoon()
+		s.resumeJobs()
+	}
+}
+
+// resumePutOff has what was put off die, return or expire with the ticks to come, in its order, except in queues that
+// still put it off.
+func (s *step) resumePutOff() {
 	off, late := s.off, s.late
 	s.off, s.late, s.isLate = nil, nil, nil
 	for _, t := range off {
+		if s.pauses(t.queue) {
+			s.off = append(s.off, t)
+			continue
+		}
 		t.queue.off--
 		s.later(t)
 	}
 	for _, c := range late {
-		if q := s.queueOf(c.queue); q != nil {
+		q := s.queueOf(c.queue)
+		switch {
+		case q == nil:
+		case s.pauses(q):
+			s.keepLate(c)
+		default:
 			if at := q.messages.ArmedFor(c.chunk); at != 0 {
 				s.armed(q, c.chunk, 0, at)
 			}
 		}
 	}
-	for _, q := range s.sortedQueues() {
-		s.markDirty(q, 0)
+}
+
+// goOnUnpaused resumes, at the end of a step, what was put off in queues that pause no more.
+func (s *step) goOnUnpaused() {
+	if len(s.unpaused) == 0 {
+		return
 	}
-	s.armWide()
-	s.sweepSoon()
-	s.resumeJobs()
+	for _, q := range s.unpaused {
+		s.lookLater(q)
+	}
+	clear(s.unpaused)
+	s.unpaused = s.unpaused[:0]
+	if !s.cramped {
+		s.resumePutOff()
+	}
+}
+
+// noteUnpaused notes that q may pause no more, while memory is short: it holds no dead letters, or has other settings.
+func (v *VHost) noteUnpaused(q *queueState) {
+	if v.lowMemory && !slices.Contains(v.unpaused, q) {
+		v.unpaused = append(v.unpaused, q)
+	}
+}
+
+// pauses reports whether no message of q may go elsewhere for now.
+func (v *VHost) pauses(q *queueState) bool {
+	return v.cramped || v.lowMemory && q.settings.AtLeastOnce && len(q.held) > 0 && !q.deleted
+}
+
+// BoundPutOff sets how many messages a queue puts off before it hands over nothing, while memory is short. Tests set it
+// low.
+func (v *VHost) BoundPutOff(n int) { v.offMax = n }
+
+// offFull reports whether q hands over nothing for now: it pauses because memory is short, and what consumers reject
+// is kept in memory, too. On a full disk they go on, for their acks free space.
+func (v *VHost) offFull(q *queueState) bool {
+	return q.off >= v.offMax && !v.cramped && v.pauses(q)
 }
 
 // goesOn reports whether a message of q that dies for reason goes elsewhere.
@@ -50,9 +111,9 @@ func (v *VHost) goesOn(q *queueState, reason fact.Reason) bool {
 	return q != v.lost && (q.settings.HasDLX || reason == fact.DeliveryLimit && v.options.LostLettersMaxBytes != 0)
 }
 
-// putsOff reports whether a message of q that dies for reason has to stay until there is space.
+// putsOff reports whether a message of q that dies for reason has to stay for now.
 func (v *VHost) putsOff(q *queueState, reason fact.Reason) bool {
-	return v.cramped && v.goesOn(q, reason)
+	return v.pauses(q) && v.goesOn(q, reason)
 }
 
 // suspend keeps a copy that was to die, or to return, until there is space. One that has expired at the head of its
@@ -85,6 +146,11 @@ func (v *VHost) putOffDue(q *queueState, seq queue.Seq, due deadline.Instant) {
 	if was, earlier := q.messages.Rearm(c.chunk, due); earlier && was != 0 {
 		v.chunks.Remove(deadline.Entry{At: was, Owner: owner(q, ownMessages), Item: uint64(c.chunk)})
 	}
+	v.keepLate(c)
+}
+
+// keepLate notes a chunk with messages that are due.
+func (v *VHost) keepLate(c lateChunk) {
 	if v.isLate[c] {
 		return
 	}

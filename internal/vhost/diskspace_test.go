@@ -32,16 +32,66 @@ func TestPutOffIsCounted(t *testing.T) {
 		if got := w.v.Reader().Storage().PutOff; got != int(tag-1) {
 			t.Errorf("before message %d is rejected %d are put off", tag, got)
 		}
-		do(Command{Kind: SetSpace, Space: false})
+		do(Command{Kind: SetSpace, Memory: true})
 		do(Command{Kind: Reject, Tag: tag})
 	}
-	do(Command{Kind: SetSpace, Space: true})
+	do(Command{Kind: SetSpace, Space: true, Memory: true})
 	for range 4 {
 		do(Command{Kind: Tick})
 	}
 	if q := w.v.queueNamed("dead"); w.v.Reader().Storage().PutOff != 0 || q.messages.Len() != n {
 		t.Errorf("there is room: %d are put off, %d are dead letters", w.v.Reader().Storage().PutOff, q.messages.Len())
 	}
+}
+
+// TestHeldDeadLettersWaitForMemory says that a queue which holds a dead letter holds further ones while memory is
+// short, takes rejected messages without a bound, or stays as it is when its target has space again.
+func TestHeldDeadLettersWaitForMemory(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.v.BoundPutOff(2)
+	must(t, w, open("a")...)
+	limited := declareWith("dead", amqp.Field{Name: "x-max-length", Value: amqp.Int64(1)},
+		amqp.Field{Name: "x-overflow", Value: amqp.String("reject-publish")})
+	must(t, w, limited, declareWith("work", amqp.Field{Name: "x-dead-letter-exchange", Value: amqp.String("")},
+		amqp.Field{Name: "x-dead-letter-routing-key", Value: amqp.String("dead")},
+		amqp.Field{Name: "x-dead-letter-strategy", Value: amqp.String("at-least-once")}))
+	for range 8 {
+		must(t, w, publishTo("work", amqp.Persistent, "m"))
+	}
+	tag := uint64(0)
+	reject := func() {
+		tag++
+		must(t, w, Command{Kind: Get, Conn: 1, Channel: 1, Definition: &Definition{Name: "work"}},
+			Command{Kind: Reject, Conn: 1, Channel: 1, Tag: tag})
+	}
+	expect := func(when string, ready, held, off, dead int) {
+		t.Helper()
+		if err := w.ticks(); err != nil {
+			t.Fatal(err)
+		}
+		q, _ := w.v.Reader().Queue("work")
+		to, _ := w.v.Reader().Queue("dead")
+		if n := w.v.Reader().Storage().PutOff; q.Ready != ready || q.Held != held || n != off || to.Ready != dead {
+			t.Errorf("%s: %d ready, %d held, %d put off, %d in the target; expected %d, %d, %d, %d",
+				when, q.Ready, q.Held, n, to.Ready, ready, held, off, dead)
+		}
+	}
+	reject()
+	must(t, w, Command{Kind: SetSpace, Space: true})
+	reject()
+	expect("the target is full", 6, 1, 0, 1)
+	reject()
+	reject()
+	expect("two are rejected beside a held one", 4, 1, 2, 1)
+	must(t, w, Command{Kind: Get, Conn: 1, Channel: 1, Definition: &Definition{Name: "work"}})
+	expect("a message is handed over although two are put off", 4, 1, 2, 1)
+	must(t, w, Command{Kind: PurgeQueue, Conn: 1, Channel: 1, Definition: &Definition{Name: "dead"}})
+	expect("the target has space for one", 4, 1, 1, 1)
+	must(t, w, Command{Kind: SetSpace, Space: true, Memory: true})
+	expect("there is memory", 4, 2, 0, 1)
+	reject()
+	expect("another one is rejected", 3, 3, 0, 1)
 }
 
 // TestBindingsThatGrowQueues says that a binding fills a queue from a recent history while publishers wait, or that a

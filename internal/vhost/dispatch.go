@@ -20,7 +20,7 @@ func (s *step) dispatch(q *queueState, depth int) {
 			return
 		}
 		seq, e, ok := q.messages.Head()
-		if !ok {
+		if !ok || s.offFull(q) {
 			return
 		}
 		if due(e, s.Now) && !slices.Contains(q.zero, seq) {
@@ -118,7 +118,7 @@ func (s *step) getHead(ch *channel, q *queueState, how *Definition) (more bool) 
 	s.markDirty(q, 0)
 	for {
 		seq, e, ok := q.messages.Head()
-		if !ok || q.deleted {
+		if !ok || q.deleted || s.offFull(q) {
 			q.counters().GotNone++
 			s.effect(Effect{Kind: DeliverNone, Command: Get, Channel: ch.id, After: s.newest()})
 			return false

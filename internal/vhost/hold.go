@@ -19,12 +19,10 @@ import (
 
 // heldInfo is what is known of a held dead letter beside its history.
 type heldInfo struct {
-	cause fact.Cause
-	took  []fact.QueueID // the targets that have it
-	tried uint32         // the way of its queue when it was tried last
-
-	since deadline.Instant // or since the vhost was opened
-
+	took    []fact.QueueID   // the targets that have it
+	since   deadline.Instant // or since the vhost was opened
+	tried   uint32           // the way of its queue when it was tried last
+	cause   fact.Cause
 	durable bool
 }
 

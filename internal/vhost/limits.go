@@ -68,6 +68,9 @@ const (
 	// queue that is over its limit goes on with the next tick from half of it. First moves do not count: a
 	// settlement of many may end any number of deliveries.
 	movesMax = 1 << 14
+	// putOffMax is how many messages of a queue that came back or were to die are kept, 32 bytes each, while memory is
+	// short: then the queue hands over no more of them.
+	putOffMax = 1024
 	// lossesMax is how many losses are kept for a log that does not look.
 	lossesMax = 64
 	// volatileChunkBytes is the size of a piece of memory for transient records: few pieces, no copying when

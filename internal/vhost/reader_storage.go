@@ -6,7 +6,7 @@ import "github.com/bartleby-mq/bartleby/internal/storage"
 type Storage struct {
 	Hot, Cold int   // messages of which the queue's entries are in memory, and in pages
 	Live      int64 // bytes of the log and of pages that are referred to, at most
-	// messages that died or came back while the disk was full, and stay in their queues until there is space
+	// messages that died or came back while the disk was full or memory scarce, and wait in their queues
 	PutOff int
 }
 

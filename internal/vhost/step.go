@@ -86,7 +86,7 @@ func (s *step) decide(c *Command) error {
 		s.openChannel(c)
 		return nil
 	case SetSpace:
-		s.setSpace(c.Space)
+		s.setSpace(c.Space, c.Memory)
 		return nil
 	case Tick:
 		s.tick()
@@ -218,6 +218,7 @@ func (s *step) drainDirty() {
 		s.arm(d.queue)
 	}
 	s.draining = false
+	s.goOnUnpaused()
 	s.rerouted()
 	clear(s.dirty)
 	s.dirty = s.dirty[:0]

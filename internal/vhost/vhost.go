@@ -65,10 +65,13 @@ type VHost struct {
 	near      int          // messages that are in it by themselves
 	chunks    deadline.Set // of messages, each with the earliest deadline of those that are not
 
-	cramped bool        // there is no space for dead letters to move
-	off     []task      // copies that were to die meanwhile, in order
-	late    []lateChunk // of what was due meanwhile, in order
-	isLate  map[lateChunk]bool
+	cramped   bool          // there is no space for dead letters to move
+	lowMemory bool          // there is no memory for further held dead letters
+	unpaused  []*queueState // that may go on although it is
+	off       []task        // copies that were to die meanwhile, in order
+	offMax    int           // how many a queue may have before it hands over nothing, while memory is short
+	late      []lateChunk   // of what was due meanwhile, in order
+	isLate    map[lateChunk]bool
 
 	txs []*stagedTx // transactions that are committed in portions, by number
 
@@ -175,7 +178,7 @@ func New(name string, log storage.LogID, records storage.Records, pages storage.
 		channels: map[ChannelID]*channel{},
 		repliers: map[string]*channel{}, uncommitted: uncommitted{of: map[fact.ConnID]int64{}},
 		flows:   map[string]*flow{},
-		stepMax: stepBytesMax, headBytes: HeadBytes, keysMax: scheduleKeysMax,
+		stepMax: stepBytesMax, headBytes: HeadBytes, keysMax: scheduleKeysMax, offMax: putOffMax,
 	}
 	v.pool = queue.NewPool(pages, log, hotEntriesMax, v.disarmed)
 	v.lost, v.options = newLostStore(v.pool), settings.OptionsOf(nil)

@@ -55,7 +55,7 @@ func storage(c *command.Call) error {
 			stops = fmt.Sprintf("; stopped %d times by damaged data, last at %s: %s", v.Stops, *v.StopAt, v.StopText)
 		}
 		if v.PutOff > 0 {
-			stops += fmt.Sprintf("; %d messages wait for disk space", v.PutOff)
+			stops += fmt.Sprintf("; %d dead messages wait for disk space or memory", v.PutOff)
 		}
 		add("vhost "+v.Name, "%d messages in memory, %d not; %s live, %s spilled; sync %s%s", v.Hot, v.Cold,
 			output.Size(v.Live), output.Size(v.Spilled), v.Sync, stops)

@@ -102,6 +102,19 @@ func evaluate(before Alarms, u Usage, memoryLimit, diskLimit int64) (now Alarms)
 	return now
 }
 
+// scarce reports whether memory is scarce: see Monitor.MemoryScarce. What held dead letters take must not be what
+// blocks publishers, and what is declared may take half of the watermark, which alone must not count as scarce.
+func scarce(before bool, now Alarms, live, memoryLimit int64) bool {
+	if memoryLimit == unlimited {
+		return false
+	}
+	most := memoryLimit / 4 * 3
+	if before {
+		most = memoryLimit / 8 * 5
+	}
+	return now.Has(LowMemory) || live > most
+}
+
 // nextCheck is how long neither resource can run short.
 func nextCheck(now Alarms, u Usage, memoryLimit, diskLimit int64) time.Duration {
 	if now.Has(LowMemory | LowDisk) {

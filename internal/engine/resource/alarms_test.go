@@ -93,6 +93,34 @@ func TestAim(t *testing.T) {
 	}
 }
 
+// TestScarce says that held dead letters take memory until publishers are blocked, or that queues change between
+// holding them and not with each collection of garbage.
+func TestScarce(t *testing.T) {
+	t.Parallel()
+	const mb = 1 << 20
+	for name, c := range map[string]struct {
+		before            bool
+		now               Alarms
+		live, memoryLimit int64
+		want              bool
+	}{
+		"little":                    {false, 0, 100 * mb, 512 * mb, false},
+		"what is declared":          {false, 0, 380 * mb, 512 * mb, false},
+		"much":                      {false, 0, 390 * mb, 512 * mb, true},
+		"still much":                {true, 0, 330 * mb, 512 * mb, true},
+		"no longer":                 {true, 0, 310 * mb, 512 * mb, false},
+		"memory alarm":              {false, LowMemory, 100 * mb, 512 * mb, true},
+		"disk alarm":                {false, LowDisk, 100 * mb, 512 * mb, false},
+		"watermark 0":               {false, LowMemory, 80 * mb, 0, true},
+		"no watermark":              {true, 0, 900 * mb, unlimited, false},
+		"live memory not known yet": {false, 0, 0, 512 * mb, false},
+	} {
+		if got := scarce(c.before, c.now, c.live, c.memoryLimit); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}
+
 // TestReason says that publishers are told something else than RabbitMQ tells them.
 func TestReason(t *testing.T) {
 	t.Parallel()

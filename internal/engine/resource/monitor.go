@@ -17,12 +17,16 @@ type Status struct {
 	MemoryLimit int64 // the high watermark; 0 if it is not known
 	DiskLimit   int64 // 0 if it is not known, or nothing of the disk is
 	Alarms      Alarms
+	Scarce      bool              // memory is: see Monitor.MemoryScarce
 	Raised      map[Alarms]uint64 // how often each of EveryAlarm was raised
 }
 
 const (
 	// GiveBackEvery is the least time between two returns of memory to the machine while it is short.
 	GiveBackEvery = 2 * time.Second
+	// lookEvery is the same while memory is scarce without an alarm: only a collection of garbage finds that it no
+	// longer is, and a broker without traffic collects every two minutes.
+	lookEvery = 30 * time.Second
 	// giveBackShare: one part of the time in so many is spent on that, at the most.
 	giveBackShare = 20
 
@@ -47,14 +51,16 @@ type Monitor struct {
 	o Options
 
 	raised atomic.Uint32 // Alarms
+	scarce atomic.Bool
 	counts [len(alarmNames)]atomic.Uint64
 	seen   atomic.Pointer[Figures]
 
 	mu struct {
-		sync.Mutex // held for a check
-		limits     Limits
-		gaveBack   time.Time     // when memory was,
-		took       time.Duration // and how long that took
+		sync.Mutex   // held for a check
+		limits       Limits
+		gaveBack     time.Time     // when memory was,
+		took         time.Duration // and how long that took
+		scarceLogged bool
 	}
 	stop, stopped chan struct{}
 }
@@ -130,7 +136,7 @@ func (m *Monitor) check() time.Duration {
 func (m *Monitor) evaluate(f *Figures) time.Duration {
 	before := m.Alarms()
 	now := evaluate(before, f.Usage, f.memoryLimit, f.diskLimit)
-	if now.Has(LowMemory) && m.giveBack() {
+	if now.Has(LowMemory) && m.giveBack(GiveBackEvery) || m.MemoryScarce() && m.giveBack(lookEvery) {
 		f = m.read()
 		now = evaluate(before, f.Usage, f.memoryLimit, f.diskLimit)
 	}
@@ -138,6 +144,7 @@ func (m *Monitor) evaluate(f *Figures) time.Duration {
 	m.aim(f, now)
 	m.set(LowMemory, now.Has(LowMemory), "used", f.MemoryUsed, "limit", f.memoryLimit)
 	m.set(LowDisk, now.Has(LowDisk), "free", f.DiskFree, "limit", f.diskLimit)
+	m.setScarce(f, now)
 	return nextCheck(now, f.Usage, f.memoryLimit, f.diskLimit)
 }
 
@@ -154,11 +161,11 @@ func (m *Monitor) read() *Figures {
 	return f
 }
 
-// giveBack returns memory to the machine, if that was not done recently: garbage must not block publishers, and drained
-// messages count until their memory has left the process.
-func (m *Monitor) giveBack() (done bool) {
+// giveBack returns memory to the machine, if that was not done for a time: garbage must not block publishers, and
+// drained messages count until their memory has left the process.
+func (m *Monitor) giveBack(every time.Duration) (done bool) {
 	begun := time.Now()
-	if begun.Sub(m.mu.gaveBack) < max(GiveBackEvery, giveBackShare*m.mu.took) {
+	if begun.Sub(m.mu.gaveBack) < max(every, giveBackShare*m.mu.took) {
 		return false
 	}
 	m.o.Machine.GiveBack()
@@ -186,6 +193,29 @@ func aim(memoryLimit, live int64, now Alarms) int64 {
 	}
 	return memoryLimit
 }
+
+// setScarce notes whether memory is scarce, and logs a change, unless an alarm is logged for it.
+func (m *Monitor) setScarce(f *Figures, now Alarms) {
+	is := scarce(m.scarce.Load(), now, f.MemoryLive, f.memoryLimit)
+	if m.scarce.Swap(is) == is {
+		return
+	}
+	figures := []any{"live", f.MemoryLive, "used", f.MemoryUsed, "limit", f.memoryLimit}
+	switch logged := m.mu.scarceLogged; {
+	case is && !now.Has(LowMemory):
+		m.mu.scarceLogged = true
+		m.o.Log.Info("memory is scarce: at-least-once queues that hold dead letters hold no more of them", figures...)
+	case !is && logged:
+		m.mu.scarceLogged = false
+		m.o.Log.Info("memory is no longer scarce: at-least-once queues hold dead letters again", figures...)
+	}
+	m.o.Changed()
+}
+
+// MemoryScarce reports whether what can wait in a queue should not be brought into memory: the memory alarm is set, or
+// live memory is more than three quarters of the watermark, and has not gone below five eighths of it since.
+// Source: ours, decision 20.
+func (m *Monitor) MemoryScarce() bool { return m.scarce.Load() }
 
 // SetJournalFull sets or clears JournalFull.
 func (m *Monitor) SetJournalFull(full bool) {
@@ -235,7 +265,7 @@ func (m *Monitor) Status() Status {
 	f := m.seen.Load()
 	r := Status{
 		Usage: f.Usage, Limits: f.limits, MemoryLimit: max(f.memoryLimit, 0), DiskLimit: max(f.diskLimit, 0),
-		Alarms: m.Alarms(), Raised: map[Alarms]uint64{},
+		Alarms: m.Alarms(), Scarce: m.MemoryScarce(), Raised: map[Alarms]uint64{},
 	}
 	if f.DiskFree < 0 {
 		r.DiskLimit = 0

@@ -48,5 +48,6 @@ func (s *scrape) resourceMetrics(x *exposition, m *resource.Status) {
 		"Pauses in reading because the client sent too many frames without effect, such as heartbeats", doors.IdleFramePauses)
 	one(x, "bartleby_tls_handshake_waits_total", counter,
 		"TLS handshakes that waited because the private keys were in use for others", doors.HandshakesWaited)
+	one(x, "bartleby_memory_scarce", gauge, "Is 1 while queues that hold dead letters hold no more of them, to save memory", stats.BoolInt(m.Scarce))
 	one(x, "bartleby_memory_available_bytes", gauge, "Memory available to the process, limited by the machine and its control groups", m.MemoryMax)
 }

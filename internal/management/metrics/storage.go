@@ -66,7 +66,7 @@ func vhostStorageMetrics(x *exposition, all []engine.VHostStorage) {
 	}{
 		{"bartleby_messages_hot", "Messages in queues with entries in memory", func(v *engine.VHostStorage) int64 { return int64(v.Hot) }},
 		{"bartleby_messages_cold", "Messages in queues with entries on disk only", func(v *engine.VHostStorage) int64 { return int64(v.Cold) }},
-		{"bartleby_messages_put_off", "Messages that died or returned while the disk was full and stay in their queues until there is space", func(v *engine.VHostStorage) int64 { return int64(v.PutOff) }},
+		{"bartleby_messages_put_off", "Messages that died or returned while the disk was full, or memory scarce, and stay in their queues until there is space", func(v *engine.VHostStorage) int64 { return int64(v.PutOff) }},
 		{"bartleby_vhost_live_bytes", "Upper bound of the live bytes of the virtual host in segments", func(v *engine.VHostStorage) int64 { return v.Live }},
 		{"bartleby_vhost_down", "Is 1 while the virtual host is stopped by damaged data or a failed write", func(v *engine.VHostStorage) int64 { return int64(stats.BoolInt(v.Down != nil)) }},
 	} {

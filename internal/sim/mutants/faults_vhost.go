@@ -34,6 +34,23 @@ func faultsOfVHost() []fault {
 			checks: []check{in(sim.Options{FullDisk: true}, sim.Drains)},
 		},
 		{
+			name:   "low memory: hold dead letters all the same",
+			edits:  []edit{{file: vhostDir + "diskspace.go", at: `|| v.lowMemory`, after: ` && !v.planted(FAULT)`}},
+			checks: []check{by(sim.Held)},
+		},
+		{
+			name:   "low memory: a queue that holds no dead letters any more does not go on",
+			edits:  []edit{{file: vhostDir + "diskspace.go", at: `if !s.cramped`, after: ` && !s.planted(FAULT)`}},
+			checks: []check{by(sim.Moves)},
+		},
+		{
+			name: "low memory: hand over however many were put off",
+			edits: []edit{{
+				file: vhostDir + "diskspace.go", at: `return q.off >= v.offMax`, after: ` && !v.planted(FAULT)`,
+			}},
+			checks: []check{test(vhostPkg, "TestHeldDeadLettersWaitForMemory", "handed over")},
+		},
+		{
 			name:   "vhost: confirm depends on nothing",
 			edits:  []edit{{file: vhostDir + "publish.go", at: `if x.durable`, after: ` && !s.planted(FAULT)`}},
 			checks: []check{by(sim.Release)},

@@ -71,6 +71,8 @@ type Config struct {
 	LoginFailures int
 	// Uncommitted bounds what transactions hold in memory until they are committed.
 	Uncommitted Budget
+	// Subscribed bounds what channels and consumers take in memory.
+	Subscribed Budget
 	// ObjectsMax bounds the memory of queues, exchanges and bindings, in bytes; zero: half of the memory watermark.
 	ObjectsMax int64
 	// QueueType is the type of queues that are declared without one, in virtual hosts that say nothing else: classic
@@ -160,7 +162,7 @@ func Start(c Config) (*Broker, error) {
 	o := engine.Options{
 		SparseShare: c.SparseShare, RewriteRatio: c.RewriteRatio, HotMessages: c.MessagesInMemory,
 		Log: c.Log, StrictRights: c.Web.StrictOffice, Defaults: c.First, QueueType: c.QueueType, NewVHosts: c.newVHosts(), LoginFailures: c.LoginFailures,
-		Uncommitted: c.Uncommitted, ObjectsMax: c.ObjectsMax,
+		Uncommitted: c.Uncommitted, Subscribed: c.Subscribed, ObjectsMax: c.ObjectsMax,
 		Machine: resource.SystemMachine(c.Data, c.Alone), Limits: c.limits(), Sync: sync, SyncInterval: c.SyncInterval,
 	}
 	if c.Data == "" {

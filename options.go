@@ -108,9 +108,13 @@ func (b *Broker) clients() amqpserver.Options {
 	return o
 }
 
+// unfinishedShare is the part of the memory watermark for unfinished messages: a quarter.
+const unfinishedShare = 4
+
 // boundUnfinished fills in what was not configured.
 func (b *Broker) boundUnfinished(o *amqpserver.Options) {
-	most := engine.Budget{Node: o.UnfinishedMax, User: o.UnfinishedMaxUser, Connection: o.UnfinishedMaxConnection}.Or(b.engine.Resources())
+	most := engine.Budget{Node: o.UnfinishedMax, User: o.UnfinishedMaxUser, Connection: o.UnfinishedMaxConnection}
+	most = most.Or(b.engine.Resources(), unfinishedShare)
 	o.UnfinishedMax, o.UnfinishedMaxUser, o.UnfinishedMaxConnection = most.Node, most.User, most.Connection
 }
 

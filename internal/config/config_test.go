@@ -336,6 +336,8 @@ func TestValuesOfOldSeries(t *testing.T) {
 		"declared_objects.max_bytes = infinity": {objectsMax, int64(1 << 60), ""},
 		"uncommitted_transactions.max_bytes = 64MiB\nuncommitted_transactions.max_bytes_per_connection = infinity": {
 			func(s *Settings) any { return s.Broker.Uncommitted }, bartleby.Budget{Node: 64 << 20, Connection: 1 << 60}, ""},
+		"channels_and_consumers.max_bytes_per_user = 64MiB": {
+			func(s *Settings) any { return s.Broker.Subscribed }, bartleby.Budget{User: 64 << 20}, ""},
 		"tcp_listen_options.nodelay = false": {func(s *Settings) any { return "" }, "", "nodelay: false has no effect"},
 		"listeners.tcp.local_v6 = ::1:5672":  {func(s *Settings) any { return s.Broker.AMQP }, "[::1]:5672", ""},
 		"auth_mechanisms.b = AMQPLAIN\nauth_mechanisms.a = PLAIN\nauth_mechanisms.3 = EXTERNAL": {

@@ -31,12 +31,13 @@ func (e *Engine) newRunner(o *opening) (r *runner, err error) {
 		name: o.name, log: &diskLog{writer: e.writer, id: o.log}, engine: e, slog: e.slog,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
 		told: map[vhost.Loss]deadline.Instant{}, cache: recordcache.New(e.writer, &e.cached, e.jobs.Go), sessions: map[fact.ConnID]*Session{}, outboxes: map[vhost.ChannelID]*outbox{},
-		holders: map[fact.ConnID]holder{},
-		time:    vhostTime{clock: e.clock},
+		time: vhostTime{clock: e.clock},
 	}
 	r.pages = &pageLog{r: r, first: r.log.NextPages(), spill: recordcache.NewSpill(e.fs, func() string { return strconv.FormatUint(e.ids.Add(1), 10) })}
 	r.pages.next = r.pages.first
 	r.vhost = vhost.New(o.name, o.log, r, r.pages)
+	r.uncommitted = holdersOf(&e.uncommitted, r.vhost.Uncommitted())
+	r.subscribed = holdersOf(&e.subscribed, r.vhost.Subscribed())
 	r.jobRights = authz.Jobs{VHost: o.name, Machine: r.vhost.Reader(), Of: e.Rights}
 	r.vhost.CountBy(e.grain)
 	r.vhost.KeepHot(e.hotMessages, 0)

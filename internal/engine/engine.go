@@ -48,6 +48,7 @@ type Options struct {
 	LoginFailures int
 	Node          string // its name, for the log; may be empty
 	Uncommitted   Budget // of what transactions hold that are not committed
+	Subscribed    Budget // of what channels and consumers take
 	ObjectsMax    int64  // bytes that queues, exchanges and bindings may take; zero: half of the memory watermark
 	QueueType     string // of queues that are declared without one where the vhost says nothing; empty: classic
 	NewVHosts     NewVHosts
@@ -93,7 +94,8 @@ type Engine struct {
 	storing          atomic.Bool // checkpoints are under way
 	live             atomic.Pointer[liveLogs]
 	backups          backups
-	uncommitted      uncommitted
+	uncommitted      budgeted
+	subscribed       budgeted
 	objects          objects
 
 	grain                     int64 // bytes of a log that are counted together
@@ -224,7 +226,9 @@ func newEngine(o *Options, j *journal.Journal) *Engine {
 		Node: o.Node, Machine: o.Machine, Limits: *o.Limits, Log: o.Log, Changed: e.kickAll, Spare: spareBytes(j, guard),
 		Detail: func() []any { return e.diskUse().shown() },
 	})
-	e.uncommitted.most = o.Uncommitted.Or(e.Resources())
+	e.uncommitted.most, e.uncommitted.text = o.Uncommitted.Or(e.Resources(), uncommittedShare), uncommittedText
+	e.subscribed.most, e.subscribed.text = o.Subscribed.Or(e.Resources(), subscribedShare), subscribedText
+	e.subscribed.small = subscribedSmall
 	e.objects.most = o.ObjectsMax
 	e.clocks = newClockMonitor(e)
 	e.writer = newLogWriter(j, guard, o, e.checkpointSoon, e.spaceChanged, e.end)

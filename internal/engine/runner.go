@@ -84,9 +84,9 @@ type runner struct {
 	heldBackBy   resource.Alarms                 // the last that held
 	permitted    uint64                          // version of the permissions that consumers were checked against
 	told         map[vhost.Loss]deadline.Instant // when a loss was logged last
-	uncommitted  int64                           // bytes that transactions hold, as they are counted
+	uncommitted  holders                         // of what transactions hold
+	subscribed   holders                         // of what channels and consumers take
 	objects      int64                           // bytes that queues, exchanges and bindings take, as they are counted
-	holders      map[fact.ConnID]holder          // whose they are
 	flush        []*Session
 	narrowedAt   time.Time // when unused windows were looked for
 	appended     storage.Index
@@ -316,10 +316,8 @@ func (r *runner) decide(session *Session, c *vhost.Command) {
 	if err == nil {
 		err = r.vhost.Step(s, *c, &r.out)
 	}
-	if r.vhost.Uncommitted() != r.uncommitted {
-		if refused := r.countUncommitted(session); refused != nil {
-			err = refused
-		}
+	if refused := r.countHeld(session); refused != nil {
+		err = refused
 	}
 	if err == nil {
 		return
@@ -329,9 +327,17 @@ func (r *runner) decide(session *Session, c *vhost.Command) {
 		refused = amqp.InternalError("%v", err)
 	}
 	r.vhost.Refuse(s, *c, refused, &r.out)
-	if r.vhost.Uncommitted() != r.uncommitted {
-		_ = r.countUncommitted(session) // the channel that was closed has given back what it held
+	_ = r.countHeld(session) // the channel that was closed has given back what it held
+}
+
+// countHeld follows a change by a command of s, which is nil for a tick, of what connections make the vhost hold. An
+// error refuses the command.
+func (r *runner) countHeld(s *Session) *amqp.Error {
+	refused := r.uncommitted.count(s)
+	if other := r.subscribed.count(s); other != nil {
+		refused = other
 	}
+	return refused
 }
 
 // wants is when the runner is told what became of batches.
@@ -432,7 +438,8 @@ func (r *runner) abandon() {
 			s.frontend.Stopped(err)
 		}
 	}
-	r.dropUncommitted()
+	r.uncommitted.drop()
+	r.subscribed.drop()
 	r.dropObjects()
 	clear(r.sessions)
 	clear(r.outboxes)

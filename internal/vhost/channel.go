@@ -311,6 +311,7 @@ func (s *step) openChannel(c *Command) {
 	ch := &channel{id: c.Channel, number: c.Number, conn: n}
 	s.channels[c.Channel] = ch
 	n.channels = append(n.channels, ch)
+	s.subscribed.add(n.id, channelBytes)
 	s.out.Effects = append(s.out.Effects, Effect{Kind: Done, Command: OpenChannel, Channel: ch.id})
 }
 
@@ -324,7 +325,7 @@ func (s *step) closeChannel(ch *channel) {
 func (s *step) endChannel(ch *channel, then func(s *step)) {
 	var left []*queueState
 	for _, x := range ch.consumers {
-		s.extra -= extraOf(x.Arguments)
+		s.unsubscribes(ch.conn, x)
 		if q := s.queues[fact.QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
 			left = append(left, q)
 		}
@@ -334,6 +335,7 @@ func (s *step) endChannel(ch *channel, then func(s *step)) {
 	s.endTx(ch) // what it settles is outstanding again
 	s.forgetTimeout(ch)
 	delete(s.channels, ch.id)
+	s.subscribed.add(ch.conn.id, -channelBytes)
 	if ch.publishes {
 		s.traffic.Publishers--
 	}
@@ -456,6 +458,9 @@ func (v *VHost) checkConnected() error {
 		if held[q] != q.messages.Unacked() {
 			return fmt.Errorf("vhost: queue %q has %d unacked, channels hold %d", q.object.Name, q.messages.Unacked(), held[q])
 		}
+	}
+	if err := v.checkSubscribed(); err != nil {
+		return err
 	}
 	return v.checkUncommitted()
 }

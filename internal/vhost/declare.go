@@ -273,7 +273,7 @@ func (s *step) cancelConsumers(q *queueState) {
 			continue
 		}
 		delete(ch.byTag, x.Tag)
-		s.extra -= extraOf(x.Arguments)
+		s.unsubscribes(ch.conn, x)
 		if n := len(listeners); n == 0 || listeners[n-1] != ch {
 			listeners = append(listeners, ch)
 		}

@@ -206,7 +206,7 @@ func (s *step) consume(ch *channel, c *Command) *amqp.Error {
 	}
 	x.Own.Max = ch.prefetch
 	ch.attach(x)
-	s.extra += extraOf(x.Arguments)
+	s.subscribes(ch.conn, x)
 	q.consumers.Add(x)
 	q.consumed = true
 	s.disarmExpiry(q)
@@ -224,7 +224,7 @@ func (s *step) cancel(ch *channel, c *Command) *amqp.Error {
 		return nil
 	}
 	ch.detach(x)
-	s.extra -= extraOf(x.Arguments)
+	s.unsubscribes(ch.conn, x)
 	if q := s.queues[fact.QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
 		s.markDirty(q, 0)
 		s.consumerLeft(q)

@@ -94,7 +94,7 @@ func (s *step) expel(ch *channel, x *queue.Consumer) {
 	if !ch.detach(x) {
 		return
 	}
-	s.extra -= extraOf(x.Arguments)
+	s.unsubscribes(ch.conn, x)
 	s.effect(Effect{Kind: Cancelled, Channel: ch.id, ConsumerTag: x.Tag, After: s.newest()})
 	if q := s.queues[fact.QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
 		q.counters().TimedOut++

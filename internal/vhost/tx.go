@@ -2,7 +2,6 @@ package vhost
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/storage"
@@ -110,29 +109,6 @@ func (s *step) bufferInTx(ch *channel, c *Command) *amqp.Error {
 	return nil
 }
 
-// uncommitted counts the bytes that transactions hold: until they are committed, or rolled back, or their channels end.
-type uncommitted struct {
-	total int64
-	of    map[fact.ConnID]int64 // without zeros
-}
-
-func (u *uncommitted) add(c fact.ConnID, n int) {
-	if n == 0 {
-		return
-	}
-	u.total += int64(n)
-	if u.of[c] += int64(n); u.of[c] == 0 {
-		delete(u.of, c)
-	}
-}
-
-// Uncommitted is how many bytes all transactions hold that are not committed yet.
-func (v *VHost) Uncommitted() int64 { return v.uncommitted.total }
-
-// UncommittedOf is how many of them are a connection's. What it has committed in portions counts until the last one,
-// also when the connection has ended.
-func (v *VHost) UncommittedOf(c fact.ConnID) int64 { return v.uncommitted.of[c] }
-
 // endTx forgets what ch holds since its last commit.
 func (v *VHost) endTx(ch *channel) {
 	if ch.tx != nil {
@@ -144,7 +120,6 @@ func (v *VHost) endTx(ch *channel) {
 // checkUncommitted compares the count of what transactions hold with the transactions. What is being committed in
 // portions has left its channel.
 func (v *VHost) checkUncommitted() error {
-	var total int64
 	held := map[fact.ConnID]int64{}
 	for _, ch := range v.channels {
 		if ch.tx != nil {
@@ -154,15 +129,7 @@ func (v *VHost) checkUncommitted() error {
 	for _, x := range v.ongoing {
 		held[x.conn.id] += int64(x.commits)
 	}
-	for id, n := range v.uncommitted.of {
-		if total += n; n != held[id] {
-			return fmt.Errorf("vhost: connection %d holds %d uncommitted bytes, %d are counted", id, held[id], n)
-		}
-	}
-	if total != v.uncommitted.total {
-		return fmt.Errorf("vhost: %d uncommitted bytes of connections, %d of all", total, v.uncommitted.total)
-	}
-	return nil
+	return v.uncommitted.check("uncommitted", held)
 }
 
 // checkHeld makes the checks that a publish in a transaction must pass at once. It returns the properties, with

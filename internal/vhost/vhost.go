@@ -90,7 +90,8 @@ type VHost struct {
 	ongoingAt   deadline.Instant // in the set, if there are some
 	backlog     []task           // settlements that ticks have yet to make, from backlogNext on
 	backlogNext int
-	uncommitted uncommitted
+	uncommitted ConnBytes
+	subscribed  ConnBytes
 	repliers    map[string]*channel // that take direct replies, by the name that reaches them
 	replied     int64               // bytes of direct replies on their way, of all connections
 	replying    int                 // connections to which many of them are
@@ -176,9 +177,9 @@ func New(name string, log storage.LogID, records storage.Records, pages storage.
 		policies: settings.NewPolicies(),
 		conns:    map[fact.ConnID]*conn{},
 		channels: map[ChannelID]*channel{},
-		repliers: map[string]*channel{}, uncommitted: uncommitted{of: map[fact.ConnID]int64{}},
-		flows:   map[string]*flow{},
-		stepMax: stepBytesMax, headBytes: HeadBytes, keysMax: scheduleKeysMax, offMax: putOffMax,
+		repliers: map[string]*channel{},
+		flows:    map[string]*flow{},
+		stepMax:  stepBytesMax, headBytes: HeadBytes, keysMax: scheduleKeysMax, offMax: putOffMax,
 	}
 	v.pool = queue.NewPool(pages, log, hotEntriesMax, v.disarmed)
 	v.lost, v.options = newLostStore(v.pool), settings.OptionsOf(nil)

@@ -43,6 +43,10 @@ func (s *scrape) resourceMetrics(x *exposition, m *resource.Status) {
 	one(x, "bartleby_uncommitted_transaction_bytes", gauge, "Memory used by uncommitted transactions", held.Bytes)
 	one(x, "bartleby_uncommitted_transaction_refused_total", counter,
 		"Connections closed because of the memory limit of uncommitted transactions", held.Refused)
+	subscribed := s.server.Engine.Subscribed()
+	one(x, "bartleby_channels_and_consumers_bytes", gauge, "Memory used by channels and consumers", subscribed.Bytes)
+	one(x, "bartleby_channels_and_consumers_refused_total", counter,
+		"Connections closed because of the memory limit of channels and consumers", subscribed.Refused)
 	one(x, "bartleby_send_timeouts_total", counter, "Connections closed because the client did not read", doors.SendTimeouts)
 	one(x, "bartleby_idle_frame_pauses_total", counter,
 		"Pauses in reading because the client sent too many frames without effect, such as heartbeats", doors.IdleFramePauses)

@@ -277,12 +277,12 @@ world.test('a dead letter is discarded, is found among the lost ones, and is res
     .waitFor();
   await c.broker.depth('thrown.dead', 0);
 
-  await c.open('/lost');
+  await c.dialog.getByRole('link', { name: c.say('jobs.undo') }).click();
   const row = c.page.getByRole('row').filter({ hasText: 'thrown-0' });
   await row.getByRole('checkbox').click();
   await c.button('redrive.n', { n: 1 }).click();
   await redriveInDialog(c, 1);
-  await c.broker.depth('thrown', 1);
+  await c.broker.depth('thrown.dead', 1); // where it was discarded, and not where it died
   await row.waitFor({ state: 'detached' });
 });
 

@@ -232,7 +232,7 @@ func (r *Rights) Message(m Machine, host string, o *vhost.JobSpec, x *vhost.Seen
 		return true, true
 	case !r.SeeMessage(host, o.Source, x):
 		return false, false
-	case routesSurely(o):
+	case routesSurely(o.For(x)):
 		return true, true
 	}
 	from := x.CameFrom()

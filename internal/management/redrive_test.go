@@ -224,10 +224,14 @@ func TestDiscardAndBringBack(t *testing.T) {
 	if got := messageIDs(d, deadLetters+"?order=oldest"); got != "m0 plain" {
 		t.Errorf("brought back: %s", got)
 	}
+	trial := decoded[api.RedriveTrial](d, d.want(200, "POST", redrives, `{"source":{"lost":true},"dry_run":true}`).Body.Bytes())
+	if trial.Matches != 3 || len(trial.Queues) != 1 || trial.Queues["dead"] != 3 {
+		t.Errorf("without a target they would go to %+v", trial)
+	}
 	d.redrive(`{"source":{"lost":true}}`)
 	d.later(10 * time.Millisecond)
-	if j := d.job(3); j.Moved != 3 || j.Target.To != "queue" || messageIDs(d, deadInWork+"?order=oldest") != "m1 m2 m3" {
-		t.Errorf("sent to where they died: %+v", j)
+	if j, got := d.job(3), messageIDs(d, deadLetters+"?order=oldest"); j.Moved != 3 || j.Target.To != "queue" || got != "m0 plain m1 m2 m3" {
+		t.Errorf("brought back without a target: %s, %+v", got, j)
 	}
 }
 

@@ -173,7 +173,7 @@ func (w *world) checkSent(st *step, j *ledger.Job, x *sent) {
 	}
 	stays := slices.ContainsFunc(x.came, func(l *ledger.Entry) bool { return l.Line == e.Line })
 	for _, l := range x.came {
-		back := j.Target == vhost.TargetOrigin || j.Target == vhost.TargetQueue && (j.Queue == "" || j.Queue == e.Home())
+		back := j.Target == vhost.TargetOrigin || whither(j, e) == vhost.TargetQueue && (j.Queue == "" || j.Queue == e.Home())
 		restored := (back || len(e.Deaths) == 0) && !j.DropExpiration && w.Messages[e.Message].TTL >= 0
 		view := w.view(st, e.Line) // nil: the queue was deleted in the same step, and nobody knows whether it was marked
 		marked := view != nil && view.Settings.DLQ == vhost.Marked
@@ -203,10 +203,18 @@ func (w *world) checkDiscarded(j *ledger.Job, x *sent) {
 	}
 }
 
+// whither is where a job sends a message: what was discarded goes back, not to where it died before that.
+func whither(j *ledger.Job, e *ledger.Entry) vhost.Target {
+	if j.Target == vhost.TargetQueue && j.Queue == "" && j.Source.Lost && e.Lost == fact.Discarded {
+		return vhost.TargetOnward
+	}
+	return j.Target
+}
+
 // wayOf is where a job sends a message; unknown if it has neither keys nor target.
 func (w *world) wayOf(j *ledger.Job, st *step, e *ledger.Entry) ledger.Way {
 	to := w.published(e)
-	switch j.Target {
+	switch whither(j, e) {
 	case vhost.TargetQueue:
 		return w.into(j.Queue, e)
 	case vhost.TargetExchange:

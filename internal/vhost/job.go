@@ -67,7 +67,7 @@ type Target uint8
 // The targets. TargetOnward is for lost letters alone: where they were going.
 const (
 	TargetOrigin   Target = iota // the exchange and keys that it was published with first
-	TargetQueue                  // a queue, past all exchanges: the one where it failed, or one that the job names
+	TargetQueue                  // a queue, past all exchanges: the one where it failed, see For, or one that the job names
 	TargetExchange               // an exchange that the job names
 	TargetOnward
 	targetKinds

@@ -121,7 +121,7 @@ func (r Reader) dryRunOne(st Stamp, j *job, source *queueState, seq queue.Seq, t
 	sample := RedriveSample{ID: x.ID}
 	if !j.Discard {
 		m := r.v.loadMessage(source, seq)
-		w, why := r.v.try(st).redriveRoute(&j.JobSpec, source, seq, &m)
+		w, why := r.v.try(st).redriveRoute(j.For(x), source, seq, &m)
 		if why == 0 && slices.ContainsFunc(w.targets, func(q *queueState) bool { return q != source && t.refuses(q, &m) }) {
 			why = SkipRefused
 		}

@@ -408,8 +408,8 @@ func (s *step) tryOne(j *job, p *Progress, source *queueState, seq queue.Seq) {
 		p.Moved++
 		return
 	}
-	m := s.loadMessage(source, seq)
-	w, why := s.redriveRoute(&j.JobSpec, source, seq, &m)
+	m, order := s.loadMessage(source, seq), j.For(x)
+	w, why := s.redriveRoute(order, source, seq, &m)
 	switch {
 	case why != 0:
 		p.Refused[why]++
@@ -418,7 +418,7 @@ func (s *step) tryOne(j *job, p *Progress, source *queueState, seq queue.Seq) {
 	case j.StopNoConsumer && !w.served():
 		p.State, p.Note = JobStopped, "no_consumer"
 	default:
-		s.redriveOne(&j.JobSpec, j.ID, w, source, seq, &m, false)
+		s.redriveOne(order, j.ID, w, source, seq, &m, false)
 		p.Moved++
 	}
 }

@@ -13,6 +13,17 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
+// For is the order for one of its messages. One that was discarded failed nowhere else since: instead of to the queue
+// where it failed before it goes back to the one from which it was discarded, so that a redrive undoes a discard.
+func (o *JobSpec) For(x *Seen) *JobSpec {
+	if o.Target != TargetQueue || o.Queue != "" || !o.Source.Lost || x.Cause != fact.Discarded {
+		return o
+	}
+	back := *o
+	back.Target = TargetOnward
+	return &back
+}
+
 // A destination is where one message goes.
 type destination struct {
 	exchange string

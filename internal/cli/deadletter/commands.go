@@ -32,7 +32,7 @@ const (
 redrive_dlq orders.dlq --where 'header.tenant:acme' --rate 100 --canary 10 --ramp --stop-percent 20 --wait
 redrive_dlq orders.dlq --to origin --dry-run
 redrive_dlq orders.dlq --to queue:orders 4711 4712
-redrive_dlq --lost --where cause:discarded --to on`
+redrive_dlq --lost --where cause:discarded`
 )
 
 // Commands are the commands under the title "Dead-letter queues".

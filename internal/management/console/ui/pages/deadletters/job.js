@@ -157,6 +157,7 @@ function Progressing({ job: j, refresh, detail }) {
       }}>
       <${NumberField} label=${t('redrive.rate')} unit=${t('redrive.per_second')} min="0" value=${next} onInput=${setNext} /><button type="submit">${t('jobs.change_rate')}</button></form>`
     }
+    ${j.action === 'discard' && !j.source.lost && !going(j) && j.moved > 0 && html`<p><a href=${href('/lost', { vhost: j.vhost, filter: 'cause:discarded' })}>${t('jobs.undo')}</a></p>`}
     ${detail && html`<${Detail} job=${j} />`}
   </article>`;
 }

@@ -1,0 +1,102 @@
+package management
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/bartleby-mq/bartleby/internal/api"
+)
+
+func TestDiscardAndBringBack(t *testing.T) {
+	// If this fails, messages that were discarded by mistake are gone, or one does not learn that they would
+	// be.
+	t.Parallel()
+	d := withDeadLetters(t, 4)
+	d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish", `{"routing_key":"dead","payload":"not dead","payload_encoding":"string","properties":{"message_id":"plain"}}`)
+	const all = `{"source":{"queue":"dead"},"action":"discard"`
+	if trial := decoded[api.RedriveTrial](d, d.want(200, "POST", redrives, all+`,"dry_run":true}`).Body.Bytes()); !trial.Fits || trial.Matches != 5 {
+		t.Errorf("tried %+v", trial)
+	}
+	d.want(204, "PUT", "/api/x/options/%2F", `{"lost-letters-max-bytes":100}`)
+	if trial := decoded[api.RedriveTrial](d, d.want(200, "POST", redrives, all+`,"dry_run":true}`).Body.Bytes()); trial.Fits {
+		t.Errorf("they fit where there is no room: %+v", trial)
+	}
+	d.want(204, "PUT", "/api/x/options/%2F", `{"lost-letters-max-bytes":null}`)
+	d.redrive(all + `}`)
+	d.later(10 * time.Millisecond)
+	if j := d.job(1); j.State != "done" || j.Moved != 5 || j.Action != "discard" {
+		t.Errorf("discarded %+v", j)
+	}
+	lost := read[api.MessagePage](d, "/api/x/lost-letters/%2F/messages")
+	if len(lost.Items) != 5 || *lost.Items[0].Cause != "discarded" || *lost.Items[0].Target != "dead" || lost.Items[4].MessageID != "plain" {
+		t.Errorf("in the lost store %+v", lost)
+	}
+	const some = `{"source":{"lost":true},"ids":[%q,%q,"99"],"target":{"to":"on"}}`
+	d.redrive(fmt.Sprintf(some, lost.Items[0].ID, lost.Items[4].ID))
+	d.later(10 * time.Millisecond)
+	if j := d.job(2); j.Moved != 2 || j.Refused["unknown"] != 1 || j.Target.To != "on" || j.IDs != 3 {
+		t.Errorf("brought back %+v", j)
+	}
+	if got := messageIDs(d, deadLetters+"?order=oldest"); got != "m0 plain" {
+		t.Errorf("brought back: %s", got)
+	}
+	trial := decoded[api.RedriveTrial](d, d.want(200, "POST", redrives, `{"source":{"lost":true},"dry_run":true}`).Body.Bytes())
+	if trial.Matches != 3 || len(trial.Queues) != 1 || trial.Queues["dead"] != 3 {
+		t.Errorf("without a target they would go to %+v", trial)
+	}
+	d.redrive(`{"source":{"lost":true}}`)
+	d.later(10 * time.Millisecond)
+	if got := messageIDs(d, deadLetters+"?order=oldest"); d.job(3).Moved != 3 || got != "m0 plain m1 m2 m3" {
+		t.Errorf("brought back without a target: %s, %+v", got, d.job(3))
+	}
+}
+
+func TestDiscardKeepsTheTimeOfDeath(t *testing.T) {
+	// If this fails, whoever looks for what died at the time of an incident does not find it after a discard, or finds
+	// what died long before.
+	t.Parallel()
+	d := withDeadLetters(t, 3)
+	failed := d.engine.Now().Add(-time.Hour).Truncate(time.Second)
+	d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish", fmt.Sprintf(`{"routing_key":"dead","payload":"",`+
+		`"payload_encoding":"string","properties":{"timestamp":%d,"headers":{"x-exception-message":"no"}}}`, failed.Unix()))
+	died := map[string]string{}
+	for _, l := range read[api.MessagePage](d, deadLetters).Items {
+		died[l.MessageID] = *l.At
+	}
+	d.later(2 * time.Hour)
+	before := read[api.Groups](d, "/api/x/letters/%2F/groups")
+	d.redrive(`{"source":{"queue":"dead"},"action":"discard"}`)
+	d.later(10 * time.Millisecond)
+	lost := read[api.MessagePage](d, "/api/x/lost-letters/%2F/messages?filter=age:%3E90m").Items
+	if len(lost) != 4 {
+		t.Fatalf("older than 90 minutes: %+v", lost)
+	}
+	since := d.engine.Now().Add(-time.Second)
+	for _, l := range lost {
+		at, err := time.Parse(time.RFC3339, *l.LostAt)
+		if err != nil || at.Before(since) || *l.At != died[l.MessageID] {
+			t.Errorf("%q died at %s, not %s, and is lost since %s", l.MessageID, *l.At, died[l.MessageID], *l.LostAt)
+		}
+	}
+	groups := read[api.Groups](d, "/api/x/letters/%2F/groups")
+	if len(groups.Groups) != 2 || len(before.Groups) != 2 {
+		t.Fatalf("groups before %+v, after %+v", before, groups)
+	}
+	for i, was := range before.Groups {
+		g := groups.Groups[i]
+		same := g.Value == was.Value && g.Count == was.Count && g.First == was.First && g.Last == was.Last
+		if was.Lost != 0 || g.Lost != g.Count || !same {
+			t.Errorf("before %+v, after %+v", was, g)
+		}
+	}
+	if g := read[api.Groups](d, "/api/x/letters/%2F/groups?filter=-state:lost"); len(g.Groups) != 0 {
+		t.Errorf("in queues %+v", g)
+	}
+	for _, l := range read[api.LostLetters](d, "/api/x/lost-letters/%2F").Items {
+		died := l.DiedAt == nil || *l.DiedAt == died["m0"] || *l.DiedAt == died["m1"] || *l.DiedAt == died["m2"]
+		if l.At != l.LostAt || !died {
+			t.Errorf("listed %+v", l)
+		}
+	}
+}

@@ -10,7 +10,24 @@ const (
 	wordBytes     = 170
 )
 
-func (x *Exchange) bytes() int { return exchangeBytes + len(x.Name) + x.Arguments.Memory() }
+// What a recent history takes for each message, about, and how many messages it never exceeds, as package vhost has it.
+const (
+	recentBytes = 120
+	recentMost  = 4096
+)
+
+// bytes counts a recent history as if it were full: what is declared is refused, and messages that fill it are not. A
+// durable exchange has two, one of durable and one of volatile messages.
+func (x *Exchange) bytes() int {
+	n := exchangeBytes + len(x.Name) + x.Arguments.Memory()
+	if x.Kind == RecentHistory {
+		full := recentBytes * int(min(x.RecentLength(), recentMost))
+		if n += full; x.Durable {
+			n += full
+		}
+	}
+	return n
+}
 
 // bytes counts arguments twice, or thrice: an identity has a copy of them, and so has what compares them with headers.
 func (b *binding) bytes() int {

@@ -111,3 +111,30 @@ function english(c) {
     ['where it is tried first'],
   );
 }
+
+world.test('what an import would be refused for is listed before it is done', async (c) => {
+  const document = {
+    queues: [
+      { name: 'imported.stream', vhost: '/', durable: true, arguments: { 'x-queue-type': 'stream' } },
+      { name: 'imported.good', vhost: '/', durable: true, arguments: {} },
+    ],
+    policies: [{ vhost: '/', name: 'imported.ahead', pattern: '(?=a)', definition: { 'max-length': 5 } }],
+  };
+  c.expect(/400.*definitions\?dry_run/);
+  await c.open('/definitions');
+  const choose = (name, of) =>
+    c
+      .field('definitions.file')
+      .setInputFiles({ name, mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(of)) });
+  await choose('wrong.json', document);
+  const refusals = c.page.getByRole('alert').getByRole('listitem');
+  await refusals.filter({ hasText: 'imported.stream' }).waitFor();
+  await refusals.filter({ hasText: 'imported.ahead' }).waitFor();
+  assert.equal(await refusals.count(), 2);
+  assert.ok(await c.button('definitions.do').isDisabled());
+  await c.accessible();
+  await choose('right.json', { queues: [document.queues[1]] });
+  await refusals.first().waitFor({ state: 'detached' });
+  await c.button('definitions.do').click();
+  await c.text('definitions.done', { name: 'right.json' }).waitFor();
+});

@@ -253,10 +253,15 @@ func TestHalfWrongDefinitions(t *testing.T) {
 			`"exchanges":[{"vhost":"v","name":"hash","type":"x-consistent-hash"}],"queues":[{"vhost":"v","name":"q"}]`: "binding of queue 'q' to exchange 'hash' in vhost 'v'",
 	} {
 		body := merge(t, "{"+good+"}", "{"+wrong+"}")
+		d.refused(400, "bad_request", reason, "POST", "/api/definitions?dry_run=true", body)
 		d.refused(400, "bad_request", reason, "POST", "/api/definitions", body)
 		if after := d.want(200, "GET", "/api/definitions", "").Body.String(); after != before {
 			t.Fatalf("%s changed the definitions to %s", wrong, after)
 		}
+	}
+	d.want(204, "POST", "/api/definitions?dry_run=true", "{"+good+"}")
+	if after := d.want(200, "GET", "/api/definitions", "").Body.String(); after != before {
+		t.Fatalf("a dry run changed the definitions to %s", after)
 	}
 	d.want(204, "POST", "/api/definitions", "{"+good+"}")
 

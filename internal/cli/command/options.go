@@ -85,7 +85,7 @@ func KnownOptions() []Option {
 		{Name: "help", Short: "?", Global: true, About: "print help"},
 		{Name: "version", Global: true, About: "print the version"},
 		{Name: "aliases-file", Value: "file", Global: true, About: "file with lines of the form 'alias = command arguments'"},
-		{Name: "dry-run", Global: true, About: "only check the arguments; for policies and dead letters, show what would happen"},
+		{Name: "dry-run", Global: true, About: "only check the arguments; for policies, definitions and dead letters, show what would happen"},
 
 		{Name: "longnames", Short: "l", Global: true},
 		{Name: "erlang-cookie", Value: "cookie", Global: true},

@@ -155,6 +155,6 @@ func Connections() []command.Command {
 func Definitions() []command.Command {
 	return []command.Command{
 		{Name: "export_definitions", Tools: command.Ctl, Usage: "[--format json] <file> | -", About: "Exports users, virtual hosts, permissions, policies, queues, exchanges and bindings to a file or standard output.", Least: 1, Most: 1, Options: "format", Run: exportDefinitions, More: definitionsHelp, Example: "export_definitions definitions.json\nexport_definitions - | jq .queues"},
-		{Name: "import_definitions", Tools: command.Ctl, Usage: "[--format json] [--skip-if-unchanged] [<file> | -]", About: "Imports definitions from a file or standard input.", Most: 1, Options: "format skip-if-unchanged", Patience: definitionsPatience, Run: importDefinitions, More: definitionsHelp, Example: "import_definitions definitions.json"},
+		{Name: "import_definitions", Tools: command.Ctl, Usage: "[--format json] [--skip-if-unchanged] [--dry-run] [<file> | -]", About: "Imports definitions from a file or standard input; --dry-run only checks them.", Most: 1, Options: "format skip-if-unchanged dry-run", Patience: definitionsPatience, Run: importDefinitions, More: definitionsHelp, Example: "import_definitions definitions.json"},
 	}
 }

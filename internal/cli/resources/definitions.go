@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"time"
 
+	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/cli/command"
 	"github.com/bartleby-mq/bartleby/internal/cli/jsonfile"
 	"github.com/bartleby-mq/bartleby/internal/cli/output"
@@ -76,8 +78,12 @@ func importDefinitions(c *command.Call) error {
 	if !jsonfile.IsObject(string(contents)) {
 		return command.Failf(command.ExitData, "the definitions are not a JSON object%s", jsonfile.Fault(contents))
 	}
-	if err := c.Client.Post(c.Ctx, json.RawMessage(contents), nil, "definitions"); err != nil {
+	path, done := api.Path("definitions"), ""
+	if c.Options.On("dry-run") {
+		path, done = path+"?dry_run=true", "The definitions are valid. Nothing was changed."
+	}
+	if _, err := c.Client.Do(c.Ctx, http.MethodPost, path, json.RawMessage(contents), nil); err != nil {
 		return command.RefusedValue(err)
 	}
-	return c.Done("", nil)
+	return c.Done(done, nil)
 }

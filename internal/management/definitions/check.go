@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/accounts"
@@ -13,6 +14,8 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
+
+var paragraphs = regexp.MustCompile(`\s*\n\s*`)
 
 // problems is what is wrong with definitions.
 type problems struct {
@@ -43,7 +46,7 @@ func (p *problems) add(what string, err error) {
 		text = what + ": " + text
 	}
 	text = web.WithHint(web.Shorten(text))
-	p.texts = append(p.texts, strings.TrimSpace(text))
+	p.texts = append(p.texts, paragraphs.ReplaceAllString(strings.TrimSpace(text), ": ")) // each is a line
 }
 
 // refusal is nil if nothing is wrong.

@@ -16,7 +16,7 @@ func (s *API) definitionImportEndpoints() []web.Endpoint {
 	return []web.Endpoint{
 		{
 			Pattern: "POST definitions", Tag: authz.Administrator, Serve: s.postDefinitions, Body: web.LargeBody, Scope: web.AllNodes,
-			Summary: "Imports definitions", In: api.Definitions{},
+			Summary: "Imports definitions; with ?dry_run=true only checks them", In: api.Definitions{},
 		},
 		{
 			Pattern: "POST all-configuration", Tag: authz.Administrator, Serve: s.postDefinitions, Body: web.LargeBody, Scope: web.AllNodes,
@@ -24,7 +24,7 @@ func (s *API) definitionImportEndpoints() []web.Endpoint {
 		},
 		{
 			Pattern: "POST definitions/{vhost}", Tag: authz.Administrator, Serve: s.postVHostDefinitions, Body: web.LargeBody, Scope: web.Leader,
-			Summary: "Imports definitions into a virtual host", In: api.VHostDefinitions{},
+			Summary: "Imports definitions into a virtual host; with ?dry_run=true only checks them", In: api.VHostDefinitions{},
 		},
 	}
 }
@@ -56,7 +56,13 @@ func (s *API) importAll(r *web.Request, d *definitions) (web.Answer, error) {
 	if r.Detail, err = json.Marshal(d.counts()); err != nil {
 		return web.Answer{}, err
 	}
-	if err := s.importer.run(r.Context(), d, cmp.Or(r.URL.Path, "/")); err != nil {
+	if r.Flag("dry_run") {
+		r.Unchanged = true
+		err = s.importer.try(r.Context(), d)
+	} else {
+		err = s.importer.run(r.Context(), d, cmp.Or(r.URL.Path, "/"))
+	}
+	if err != nil {
 		return web.Answer{}, err
 	}
 	return web.NoContent()

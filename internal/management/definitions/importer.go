@@ -63,15 +63,35 @@ func newImporter(e *engine.Engine, log *slog.Logger, p resources.Passwords) *imp
 	return &importer{engine: e, log: log, passwords: p, turn: make(chan struct{}, 1)}
 }
 
-// run imports d, which came from the source named. Refusals are *api.Error and have changed nothing. Once it has begun,
-// it goes on without the caller.
-func (m *importer) run(ctx context.Context, d *definitions, source string) error {
+// try checks d as run does, and changes nothing.
+func (m *importer) try(ctx context.Context, d *definitions) error {
+	if err := m.begin(ctx); err != nil {
+		return err
+	}
+	defer m.end()
+	m.hashPasswords(d)
+	return m.check(ctx, d)
+}
+
+// begin waits for the turn to import, which end gives back.
+func (m *importer) begin(ctx context.Context) error {
 	select {
 	case m.turn <- struct{}{}:
-		defer func() { <-m.turn }()
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+func (m *importer) end() { <-m.turn }
+
+// run imports d, which came from the source named. Refusals are *api.Error and have changed nothing. Once it has begun,
+// it goes on without the caller.
+func (m *importer) run(ctx context.Context, d *definitions, source string) error {
+	if err := m.begin(ctx); err != nil {
+		return err
+	}
+	defer m.end()
 	m.hashPasswords(d)
 	if err := m.check(ctx, d); err != nil {
 		return err

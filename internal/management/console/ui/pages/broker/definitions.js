@@ -15,6 +15,16 @@ import { compare, readDocument } from './definitions-diff.js';
 const at = (vhost) => (vhost ? path`definitions/${vhost}` : 'definitions');
 const kindName = (kind) => (has(`defined.${kind}`) ? t(`defined.${kind}`) : kind);
 
+// check asks what the broker would refuse of a document: a list of reasons, each with its object.
+async function check(vhost, document) {
+  try {
+    await api.post(at(vhost), document, { query: { dry_run: true } });
+    return [];
+  } catch (error) {
+    return reasonOf(error).split('\n');
+  }
+}
+
 export function render() {
   const [vhost, setVHost] = useState('');
   const [doc, take] = useState(null);
@@ -30,8 +40,8 @@ export function render() {
       return;
     }
     await attempt(async () => {
-      const now = await api.get('definitions');
-      take({ name: file.name, document: got.document, kinds: compare(now, got.document, vhost || undefined) });
+      const [now, wrong] = await Promise.all([api.get('definitions'), check(vhost, got.document)]);
+      take({ name: file.name, document: got.document, kinds: compare(now, got.document, vhost || undefined), wrong });
     });
   };
   const bring = async () => {
@@ -70,8 +80,9 @@ export function render() {
       <div class="table-box small" tabindex="0" role="region" aria-label=${t('definitions.would', { name: doc.name })}><table class="plain-table"><caption class="hidden">${t('definitions.would', { name: doc.name })}</caption><thead><tr><th scope="col">${t('definitions.kind')}</th><th scope="col" class="end">${t('definitions.made')}</th><th scope="col" class="end">${t('definitions.changed')}</th><th scope="col" class="end">${t('definitions.kept')}</th><th scope="col" class="end">${t('definitions.same')}</th></tr></thead>
         <tbody>${doc.kinds.map((k) => html`<tr key=${k.kind}><th scope="row">${kindName(k.kind)}</th>${['made', 'changed', 'kept', 'same'].map((w) => html`<td class="end">${num(k[w].length)}</td>`)}</tr>`)}</tbody></table></div>
       ${['changed', 'kept', 'made'].map((w) => doc.kinds.some((k) => k[w].length) && html`<details key=${w} open=${w !== 'made'}><summary>${t(`definitions.list_${w}`, { n: doc.kinds.reduce((n, k) => n + k[w].length, 0) })}</summary><ul>${doc.kinds.flatMap((k) => k[w].slice(0, 200).map((name) => html`<li class="break" key=${k.kind + name}>${kindName(k.kind)}: ${name}</li>`))}</ul></details>`)}
+      ${doc.wrong.length > 0 && html`<div class="banner bad" role="alert"><${Icon} name="warning" /> <div class="said"><p>${t('definitions.refused')}</p><ul>${doc.wrong.map((text) => html`<li class="break">${text}</li>`)}</ul></div></div>`}
       <p class="hint">${t('definitions.whole_or_not')}</p>
       <${Commands} commands=${importCommands(here(), vhost, doc.name)} />
-      <p class="buttons"><button type="button" class="primary" onClick=${bring}>${t('definitions.do')}</button><button type="button" onClick=${() => take(null)}>${t('frame.cancel')}</button></p></section>`
+      <p class="buttons"><button type="button" class="primary" disabled=${doc.wrong.length > 0} onClick=${bring}>${t('definitions.do')}</button><button type="button" onClick=${() => take(null)}>${t('frame.cancel')}</button></p></section>`
     }`;
 }

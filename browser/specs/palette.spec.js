@@ -117,6 +117,17 @@ const typed = [
   ['en', 'dead letter', 'letters.title'],
   ['en', 'dlq', 'letters.title'],
   ['en', 'import', 'import.title'],
+  ['en', 'publish', 'palette.publish'],
+  ['en', 'schedule a message', 'palette.schedule'],
+  ['en', 'retry ladder', 'policies.create'],
+  ['en', 'backoff', 'policies.create'],
+  ['en', 'metrics', 'node.title'],
+  ['en', 'alerts', 'node.title'],
+  ['en', 'permission', 'users.title'],
+  ['en', 'undo', 'lost.title'],
+  ['en', 'canary', 'jobs.title'],
+  ['en', 'logout', 'frame.log_out'],
+  ['en', 'help', 'keys.help'],
   ['zh-CN', '取消定时', 'palette.cancel_scheduled'],
   ['zh-CN', '重试', 'palette.redrive_some'],
   ['zh-CN', '重新入队orders', 'palette.redrive', { queue: 'orders.dead' }],
@@ -124,6 +135,10 @@ const typed = [
   ['zh-CN', '清空 mail.welcome', 'palette.purge', { queue: 'mail.welcome' }],
   ['zh-CN', 'dlq', 'letters.title'],
   ['zh-CN', '导入', 'import.title'],
+  ['zh-CN', '发布', 'palette.publish'],
+  ['zh-CN', '重试阶梯', 'policies.create'],
+  ['zh-CN', '指标', 'node.title'],
+  ['zh-CN', '权限', 'users.title'],
 ];
 for (const language of ['en', 'zh-CN']) {
   world.test(`the palette finds what people type (${language})`, { language }, async (c) => {
@@ -138,6 +153,14 @@ for (const language of ['en', 'zh-CN']) {
       await c.page.keyboard.press('Escape');
       await c.dialog.waitFor({ state: 'detached' });
     }
+    await type(c, 'staging'); // a virtual host by its name
+    await c.dialog
+      .getByRole('option')
+      .filter({ hasText: 'staging' })
+      .filter({ hasText: c.say('palette.vhost') })
+      .waitFor();
+    await c.page.keyboard.press('Escape');
+    await c.dialog.waitFor({ state: 'detached' });
     await type(c, language === 'en' ? 'purge mail.welcome' : '清空 mail.welcome');
     const purge = c.dialog.getByRole('option').filter({ hasText: c.say('palette.purge', { queue: 'mail.welcome' }) });
     await purge.click();

@@ -63,6 +63,15 @@ for (const language of ['en', 'zh-CN']) {
     await denied(c.button('queues.delete'), lacks('exchange', 'configure', 'shop'));
     await denied(c.button('bind.remove'), lacks('queue', 'write', 'orders'));
 
+    await c.page.keyboard.press('Control+k');
+    await c.page.keyboard.type(c.say('vhosts.create'));
+    const forbidden = c.dialog.getByRole('option', { disabled: true }).filter({ hasText: c.say('vhosts.create') });
+    await forbidden.filter({ hasText: 'administrator' }).waitFor();
+    await c.page.keyboard.press('Enter');
+    assert.equal(await c.dialog.getByRole('combobox').count(), 1, 'what is refused is begun all the same');
+    await c.page.keyboard.press('Escape');
+    await c.dialog.waitFor({ state: 'detached' });
+
     await c.open('/letters?view=list');
     await denied(c.button('redrive.all'), any('write'));
     await denied(c.button('redrive.discard'), any('configure'));

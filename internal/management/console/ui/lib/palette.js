@@ -5,8 +5,9 @@ import { ranked, wordsOf } from './find.js';
 import { api } from './api.js';
 import { go, to } from './router.js';
 import { Dialog } from './layers.js';
-import { oneVHost } from './vhosts.js';
+import { oneVHost, vhosts } from './vhosts.js';
 import { may } from './session.js';
+import { lacksTag } from './rights.js';
 
 // Palette offers pages, actions as {title or text, also, kind, needs, run}, and what lookUp(text, signal) finds besides names.
 export function Palette({ close, pages, actions, lookUp: ofPages }) {
@@ -41,13 +42,14 @@ export function Palette({ close, pages, actions, lookUp: ofPages }) {
         .filter((p) => p.nav && may(p.needs))
         .map((p) => ({ kind: t('palette.page'), title: t(p.title), also: also(p.title), run: () => go(p.path) })),
       ...actions
-        .filter((a) => may(a.needs) && !a.lacks?.())
         .map((a) => ({
           kind: t(a.kind || 'palette.action'),
           title: a.text || t(a.title),
           also: a.also || also(a.title),
+          lacks: lacksTag(a.needs) || a.lacks?.() || '',
           run: a.run,
-        })),
+        }))
+        .filter((a) => text || !a.lacks), // what cannot be done is shown, with the reason, to those who ask for it
     ]),
     ...found,
     ...(text
@@ -69,6 +71,7 @@ export function Palette({ close, pages, actions, lookUp: ofPages }) {
   const chosen = Math.min(at, all.length - 1);
   useEffect(() => document.getElementById(`${id}-${chosen}`)?.scrollIntoView({ block: 'nearest' }), [chosen]);
   const run = (x) => {
+    if (x?.lacks) return;
     close();
     x?.run();
   };
@@ -86,7 +89,7 @@ export function Palette({ close, pages, actions, lookUp: ofPages }) {
         setAt(0);
       }} onKeyDown=${key} autocomplete="off" spellcheck="false" />
     <ul role="listbox" id=${id} aria-label=${t('palette.title')}>
-      ${all.map((x, i) => html`<li role="option" id=${`${id}-${i}`} aria-selected=${i === chosen} onClick=${() => run(x)} onMouseMove=${() => setAt(i)}><span>${x.title}</span><small>${x.kind}</small></li>`)}
+      ${all.map((x, i) => html`<li role="option" id=${`${id}-${i}`} aria-selected=${i === chosen} aria-disabled=${x.lacks ? 'true' : undefined} onClick=${() => run(x)} onMouseMove=${() => setAt(i)}><span>${x.title}</span><small>${x.lacks || x.kind}</small></li>`)}
     </ul>
   </${Dialog}>`;
 }
@@ -114,5 +117,9 @@ async function lookUp(text, abort) {
     one('policies', t('palette.policy'), () => '/policies', true),
   ];
   if (may('administrator')) lists.push(one('users', t('palette.user'), (x) => to`/users/${x.name}`, true));
-  return (await Promise.all(lists)).flat();
+  const ofVHosts = vhosts.value
+    .filter((name) => name.toLowerCase().includes(text.toLowerCase()))
+    .slice(0, 6)
+    .map((name) => ({ kind: t('palette.vhost'), title: name, run: () => go(to`/vhosts/${name}`) }));
+  return [...ofVHosts, ...(await Promise.all(lists)).flat()];
 }

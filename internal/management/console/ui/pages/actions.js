@@ -19,6 +19,16 @@ export const actions = [
     lacks: () => lacksAny('write'),
     run: () => go('/schedule', { vhost: vhost.value }),
   },
+  {
+    title: 'palette.publish',
+    lacks: () => lacksAny('write'),
+    run: () => go('/exchanges', { vhost: vhost.value }),
+  },
+  {
+    title: 'palette.schedule',
+    lacks: () => lacksAny('write'),
+    run: () => go('/schedule', { vhost: vhost.value }),
+  },
   { title: 'palette.purge_some', lacks: () => lacksAny('read'), run: () => go('/queues', { vhost: vhost.value }) },
   {
     title: 'palette.delete_some',

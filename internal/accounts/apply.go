@@ -18,18 +18,20 @@ func (m *Machine) Apply(f Fact) {
 		v.users.put(f.User, u)
 	case UserDeleted:
 		v.users.remove(f.User)
-		v.permissions.removeAll(func(g grant) bool { return g.user == f.User })
+		v.removePermissions(func(g grant) bool { return g.user == f.User })
 		v.removeTopics(func(g topicGrant) bool { return g.user == f.User })
 	case VHostPut:
 		v.putVHost(f)
 	case VHostDeleted:
 		v.vhosts.remove(f.VHost)
-		v.permissions.removeAll(func(g grant) bool { return g.vhost == f.VHost })
+		v.removePermissions(func(g grant) bool { return g.vhost == f.VHost })
 		v.removeTopics(func(g topicGrant) bool { return g.vhost == f.VHost })
 	case PermissionSet:
 		p, _ := newPermission(f)
+		v.largeBytes += p.bytes - v.largeBytesOf(f)
 		v.permissions.put(grant{f.User, f.VHost}, p)
 	case PermissionCleared:
+		v.largeBytes -= v.largeBytesOf(f)
 		v.permissions.remove(grant{f.User, f.VHost})
 	case TopicPermissionSet:
 		t, _ := newTopicPermission(f)
@@ -66,6 +68,24 @@ func (v *View) putVHost(f Fact) {
 	}
 	v.vhosts.put(f.VHost, h)
 	v.nextLogID = max(v.nextLogID, f.LogID+1)
+}
+
+// removePermissions takes permissions away.
+func (v *View) removePermissions(from func(grant) bool) {
+	for g, p := range v.permissions.rows {
+		if from(g) {
+			v.largeBytes -= p.bytes
+		}
+	}
+	v.permissions.removeAll(from)
+}
+
+// largeBytesOf is what the permission that f is about takes of largeBytes, 0 if there is none.
+func (v *View) largeBytesOf(f Fact) int {
+	if p, ok := v.permissions.rows[grant{f.User, f.VHost}]; ok {
+		return p.bytes
+	}
+	return 0
 }
 
 func (v *View) clearTopics(f Fact) {

@@ -25,6 +25,10 @@ const (
 	// topicCost for each. Every checkpoint carries them whole, and of users and virtual hosts there may be any number.
 	topicsBytesMax, topicCost, instructionBytes = 64 << 20, 256, 50
 
+	// permissionsBytesMax bounds the large part of all permissions together: what their expressions and what these are
+	// compiled to take beyond permissionBytesFree each. Nobody is refused a permission of ordinary size.
+	permissionsBytesMax, permissionBytesFree = 64 << 20, 8 << 10
+
 	// hashBytesMax bounds a password hash given from outside; the longest known one has 4 + 64 bytes.
 	hashBytesMax = 1 << 10
 

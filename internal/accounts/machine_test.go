@@ -345,6 +345,59 @@ func TestTopicPermissionsAreBoundedTogether(t *testing.T) {
 	}
 }
 
+func TestLargePermissionsAreBoundedTogether(t *testing.T) {
+	// If this fails, users with large permissions fill the memory, a megabyte each, and set a memory alarm that does
+	// not end; or small ones are refused then; or what was deleted counts as if it were there.
+	t.Parallel()
+	m := booted(t)
+	set := func(user, vhost, write string) Command {
+		return Command{Kind: SetPermission, User: user, VHost: vhost, Configure: "^a", Write: write, Read: ".*"}
+	}
+	create := func(user string) {
+		step(t, m, Command{Kind: PutUser, User: user, Hash: []byte("12345678901234567890123456789012345")})
+	}
+	large := strings.Repeat("(a|b){500}", 9)
+	n := 0
+	for {
+		user := fmt.Sprint("u", n)
+		create(user)
+		if err := m.Step(set(user, "/", large), &Outcome{}); err != nil {
+			if !strings.Contains(err.Error(), "all large permissions together") {
+				t.Error(err)
+			}
+			break
+		}
+		if n++; n > 200 {
+			t.Fatalf("%d large permissions are taken", n)
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d large permissions are taken", n)
+	}
+	more := fmt.Sprint("u", n)
+	step(t, m, set(more, "/", "^(orders|invoices)\\..*$"))
+	full := func(m *Machine) error { return m.Step(set(more, "/", large), &Outcome{}) }
+	if full(m) == nil || full(replay(t, m.Snapshot(nil))) == nil {
+		t.Error("beyond the limit, or after a restart, there is room for one more")
+	}
+	step(t, m, set("u0", "/", large)) // the same is no more
+	step(t, m, Command{Kind: ClearPermission, User: "u0", VHost: "/"})
+	step(t, m, set("u0", "/", large))
+	step(t, m, set("u0", "/", "^a"))
+	step(t, m, set(more, "/", large))
+	for i := range n + 1 {
+		step(t, m, Command{Kind: DeleteUser, User: fmt.Sprint("u", i)})
+	}
+	if m.now.largeBytes != 0 {
+		t.Errorf("without large permissions %d bytes are counted", m.now.largeBytes)
+	}
+	step(t, m, Command{Kind: PutVHost, VHost: "v"})
+	step(t, m, set("guest", "v", large))
+	if step(t, m, Command{Kind: DeleteVHost, VHost: "v"}); m.now.largeBytes != 0 {
+		t.Errorf("after the end of their virtual host %d bytes are counted", m.now.largeBytes)
+	}
+}
+
 func TestGlobalParametersAreBoundedTogether(t *testing.T) {
 	// If this fails, policymakers fill the memory with global parameters, one after the other, and every checkpoint
 	// carries them.

@@ -42,6 +42,7 @@ type Permission struct {
 	Configure, Write, Read string
 
 	configure, write, read pattern
+	bytes                  int // what it takes of permissionsBytesMax
 }
 
 // A TopicPermission restricts the keys that a user may write to and read from at one topic exchange.
@@ -103,6 +104,7 @@ func newPermission(f Fact) (*Permission, error) {
 	p.configure, errs[0] = compile(p.Configure)
 	p.write, errs[1] = compile(p.Write)
 	p.read, errs[2] = compile(p.Read)
+	p.bytes = max(0, p.configure.bytes()+p.write.bytes()+p.read.bytes()-permissionBytesFree)
 	return p, cmp.Or(errs[:]...)
 }
 

@@ -136,8 +136,13 @@ func (v *View) setPermission(c Command) (decision, error) {
 	if err := firstError(v.needUser(c.User), v.needVHost(c.VHost), checkPatterns(c.Configure, c.Write, c.Read)); err != nil {
 		return decision{}, err
 	}
-	if _, err := newPermission(f); err != nil {
+	p, err := newPermission(f)
+	if err != nil {
 		return decision{}, refusePattern(err)
+	}
+	if grows := p.bytes - v.largeBytesOf(f); grows > 0 && v.largeBytes+grows > permissionsBytesMax {
+		return decision{}, amqp.PreconditionFailed("all large permissions together may take %d bytes of memory, "+
+			"compiled expressions included: delete some, or use simpler expressions", permissionsBytesMax)
 	}
 	old, ok := v.permissions.rows[grant{c.User, c.VHost}]
 	if !ok {

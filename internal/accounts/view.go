@@ -14,6 +14,7 @@ type View struct {
 	users        table[string, *User]
 	vhosts       table[string, *VHost]
 	permissions  table[grant, *Permission]
+	largeBytes   int // of the permissions, see permissionsBytesMax
 	topics       table[topicGrant, *TopicPermission]
 	topicsBytes  int // of all of them
 	globals      table[string, *GlobalParameter]

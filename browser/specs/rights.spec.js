@@ -72,6 +72,10 @@ for (const language of ['en', 'zh-CN']) {
     await c.page.keyboard.press('Escape');
     await c.dialog.waitFor({ state: 'detached' });
 
+    await c.open('/queues/%2F/orders.dead?tab=messages');
+    await denied(c.button('redrive.all'), any('write'));
+    await denied(c.button('redrive.discard'), lacks('queue', 'configure', 'orders.dead'));
+
     await c.open('/letters?view=list');
     await denied(c.button('redrive.all'), any('write'));
     await denied(c.button('redrive.discard'), any('configure'));

@@ -2,7 +2,7 @@
 import { html, useState } from '../../lib/html.js';
 import { t, size, word } from '../../lib/i18n.js';
 import { go, href, setQuery, route, to } from '../../lib/router.js';
-import { rightsIn } from '../../lib/rights.js';
+import { first, rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
 import { Table } from '../../lib/table.js';
 import { Empty } from '../../lib/states.js';
@@ -17,6 +17,7 @@ import { RetryNow, retryNow } from '../messages/retry.js';
 import { FilterBox } from '../messages/filter-box.js';
 import { beginRedrive } from '../deadletters/redrive.js';
 import { scopesOf } from '../deadletters/job-scopes.js';
+import { lacksIn } from '../deadletters/lacks.js';
 
 const columns = (messages) => [
   {
@@ -69,6 +70,7 @@ export function Messages({ vhost, name, count, waiting }) {
   const selection = useState(new Set());
   const messages = useMessages(base(vhost, name), { filter, order }, { hold: selection[0].size > 0 });
   const chosen = messages.items.filter((l) => selection[0].has(keyOf(l)));
+  const lacks = lacksIn(vhost, [name]);
   const begin = (action) =>
     attempt(async () => {
       const jobs = await beginRedrive(
@@ -107,8 +109,8 @@ export function Messages({ vhost, name, count, waiting }) {
       more=${{ next: messages.next, load: messages.load, busy: messages.busy, partial: messages.partial }}
       actions=${() =>
         (messages.items.length > 0 || messages.wrong) &&
-        html`<${Action} lacks=${messages.wrong} onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</${Action}>
-        <${Action} lacks=${messages.wrong} onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</${Action}>
+        html`<${Action} lacks=${first(messages.wrong, lacks.redrive)} onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</${Action}>
+        <${Action} lacks=${first(messages.wrong, lacks.discard)} onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</${Action}>
         <${RetryNow} messages=${chosen} done=${retried} />`}
       empty=${!filter && html`<${Empty} title=${t('message.none')} text=${t('message.none_text')} />`} />`;
 }

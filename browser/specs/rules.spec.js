@@ -240,3 +240,20 @@ for (const language of ['en', 'zh-CN']) {
     },
   );
 }
+
+world.test('a queue that the broker refuses leaves no dead-letter queue behind', async (c) => {
+  c.expect(/400/);
+  await c.open('/queues/new');
+  await c.field('queues.name').fill('unmade');
+  assert.ok(await c.page.getByRole('radio', { name: c.say('create.letters_own') }).isChecked());
+  await c.field('setting.arguments').fill('{"x-message-ttl": "soon"}');
+  await c.button('create.do').click();
+  await c.page.locator('.toast.bad, [role=alert]').filter({ hasText: 'x-message-ttl' }).first().waitFor();
+  const names = async (of) => (await c.broker.get(of)).map((x) => x.name).filter((name) => name.startsWith('unmade'));
+  assert.deepEqual(await names('queues/%2F'), []);
+  assert.deepEqual(await names('exchanges/%2F'), []);
+  await c.field('setting.arguments').fill('{"x-message-ttl": 60000}');
+  await c.button('create.do').click();
+  await c.page.getByRole('heading', { level: 1, name: 'unmade' }).waitFor();
+  assert.deepEqual((await names('queues/%2F')).sort(), ['unmade', 'unmade.dlq']);
+});

@@ -100,12 +100,13 @@ export function render({ query }) {
     if (!ready) return;
     const done = await attempt(
       async () => {
-        if (own) await addDeadLetterQueue(vhost, f.name);
+        // The queue first: if it is refused, no dead-letter queue stays behind.
         await api.put(path`queues/${vhost}/${f.name}`, {
           durable: asked.durable,
           auto_delete: asked.auto_delete,
           arguments: asked.arguments,
         });
+        if (own) await addDeadLetterQueue(vhost, f.name);
       },
       t('create.done', { name: f.name }),
     );

@@ -29,13 +29,13 @@ type lateChunk struct {
 func (s *step) setSpace(space, memory bool) {
 	was := s.cramped
 	s.cramped, s.lowMemory = !space, !memory
-	if !s.cramped {
+	if space {
 		s.resumePutOff()
 	}
 	for _, q := range s.sortedQueues() { // also of those that are full of what they put off: see offFull
 		s.markDirty(q, 0)
 	}
-	if was && !s.cramped {
+	if was && space {
 		s.armWide()
 		s.sweepSoon()
 		s.resumeJobs()

@@ -278,6 +278,45 @@ func TestHalfWrongDefinitions(t *testing.T) {
 	}
 }
 
+func TestDryRunOfDefinitionsListsAllMistakes(t *testing.T) {
+	// If this fails, who tries an import learns of one mistake after the other, or the trial changes something.
+	t.Parallel()
+	d := open(t)
+	before := d.want(200, "GET", "/api/definitions", "").Body.String()
+	version := d.engine.Accounts().Version()
+	contents := `"queues":[{"name":"s","type":"stream"},{"name":"q","arguments":{"x-message-ttl":"a"}}],` +
+		`"parameters":[{"component":"shovel","name":"move","value":{}}],` +
+		`"policies":[{"name":"ahead","pattern":"(?=a)","definition":{"max-length":5}}]`
+	ofAll := strings.ReplaceAll(contents, `{"name"`, `{"vhost":"/","name"`)
+	ofAll = strings.ReplaceAll(ofAll, `{"component"`, `{"vhost":"/","component"`)
+	for path, body := range map[string]string{"": ofAll, "/%2F": contents} {
+		w := d.want(400, "POST", "/api/definitions"+path+"?dry_run=true", "{"+body+"}")
+		lines := strings.Split(decoded[api.Error](d, w.Body.Bytes()).Reason, "\n")
+		if len(lines) != 4 {
+			t.Errorf("%d mistakes, want 4:\n%s", len(lines), strings.Join(lines, "\n"))
+		}
+		for _, object := range []string{
+			"queue 's'", "queue 'q'", "parameter 'move' of component 'shovel'", "policy 'ahead'",
+		} {
+			named := func(line string) bool { return strings.HasPrefix(line, object+" in vhost '/': ") }
+			if !slices.ContainsFunc(lines, named) {
+				t.Errorf("no line names %s:\n%s", object, strings.Join(lines, "\n"))
+			}
+		}
+	}
+	users := strings.Repeat(`{"name":"z","password":"p","password_hash":""},`, web.ProblemsMax+4)
+	users += `{"name":"z","password":"p","password_hash":""}`
+	w := d.want(400, "POST", "/api/definitions?dry_run=true", `{"users":[`+users+`]}`)
+	reason := decoded[api.Error](d, w.Body.Bytes()).Reason
+	if n := strings.Count(reason, "\n") + 1; n != web.ProblemsMax+5 || strings.Contains(reason, "more") {
+		t.Errorf("%d of %d mistakes are listed: %s", n, web.ProblemsMax+5, reason)
+	}
+	after := d.want(200, "GET", "/api/definitions", "").Body.String()
+	if after != before || d.engine.Accounts().Version() != version {
+		t.Errorf("a dry run changed the definitions to %s", after)
+	}
+}
+
 // merge adds the lists of two JSON objects.
 func merge(t *testing.T, texts ...string) string {
 	t.Helper()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
@@ -58,6 +59,14 @@ func exportDefinitions(c *command.Call) error {
 	return c.Done("", nil)
 }
 
+// refusedDefinitions lists the mistakes in definitions, a line of the answer each, with empty lines between them.
+func refusedDefinitions(err error) error {
+	if command.Status(err) != http.StatusBadRequest {
+		return err
+	}
+	return command.Failf(command.ExitUnavailable, "%s", strings.ReplaceAll(command.ReasonOf(err), "\n", "\n\n"))
+}
+
 func importDefinitions(c *command.Call) error {
 	if err := jsonOnly(c); err != nil {
 		return err
@@ -83,7 +92,7 @@ func importDefinitions(c *command.Call) error {
 		path, done = path+"?dry_run=true", "The definitions are valid. Nothing was changed."
 	}
 	if _, err := c.Client.Do(c.Ctx, http.MethodPost, path, json.RawMessage(contents), nil); err != nil {
-		return command.RefusedValue(err)
+		return refusedDefinitions(err)
 	}
 	return c.Done(done, nil)
 }

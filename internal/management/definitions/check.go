@@ -21,13 +21,14 @@ var paragraphs = regexp.MustCompile(`\s*\n\s*`)
 type problems struct {
 	texts []string // the first of them
 	more  int
+	most  int // of texts
 }
 
 func (p *problems) add(what string, err error) {
 	if err == nil {
 		return
 	}
-	if len(p.texts) == web.ProblemsMax {
+	if len(p.texts) == p.most {
 		p.more++
 		return
 	}
@@ -61,12 +62,12 @@ func (p *problems) refusal() error {
 }
 
 // check rehearses an import on drafts of the machines that will decide it, so that the rules are theirs, and refuses
-// it if any command of it is refused.
-func (m *importer) check(ctx context.Context, d *definitions) error {
+// it if any command of it is refused. The refusal lists at most so many mistakes.
+func (m *importer) check(ctx context.Context, d *definitions, most int) error {
 	if err := d.whole(); err != nil {
 		return err
 	}
-	var wrong problems
+	wrong := problems{most: most}
 	draft := m.engine.Accounts().Draft()
 	for _, c := range m.identities(d) {
 		if c.wrong == nil {

@@ -63,14 +63,14 @@ func newImporter(e *engine.Engine, log *slog.Logger, p resources.Passwords) *imp
 	return &importer{engine: e, log: log, passwords: p, turn: make(chan struct{}, 1)}
 }
 
-// try checks d as run does, and changes nothing.
+// try checks d as run does, lists more mistakes, and changes nothing.
 func (m *importer) try(ctx context.Context, d *definitions) error {
 	if err := m.begin(ctx); err != nil {
 		return err
 	}
 	defer m.end()
 	m.hashPasswords(d)
-	return m.check(ctx, d)
+	return m.check(ctx, d, web.TriedProblemsMax)
 }
 
 // begin waits for the turn to import, which end gives back.
@@ -93,7 +93,7 @@ func (m *importer) run(ctx context.Context, d *definitions, source string) error
 	}
 	defer m.end()
 	m.hashPasswords(d)
-	if err := m.check(ctx, d); err != nil {
+	if err := m.check(ctx, d, web.ProblemsMax); err != nil {
 		return err
 	}
 	value, err := deflate(d)

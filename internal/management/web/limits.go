@@ -68,8 +68,8 @@ const (
 	// ObjectBytesMax and detailBytesMax bound what a record of the audit log says of the object and of the change.
 	ObjectBytesMax, DetailBytesMax = 2 << 10, 4 << 10
 	// ImportPortion is how many commands of an import go to a virtual host at once, and problemsMax how many of the
-	// mistakes in definitions are told.
-	ImportPortion, ProblemsMax = 1000, 20
+	// mistakes in definitions are told. A dry run, which is for finding them, tells TriedProblemsMax.
+	ImportPortion, ProblemsMax, TriedProblemsMax = 1000, 20, 1000
 	// gzipBytesMin is the size from which an answer is worth compressing.
 	gzipBytesMin = 1 << 10
 )

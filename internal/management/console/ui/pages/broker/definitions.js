@@ -21,6 +21,7 @@ async function check(vhost, document) {
     await api.post(at(vhost), document, { query: { dry_run: true } });
     return [];
   } catch (error) {
+    if (error.status !== 400) throw error;
     return reasonOf(error).split('\n');
   }
 }

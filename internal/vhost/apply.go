@@ -316,9 +316,6 @@ func byNumber(q *queueState, id fact.QueueID) int { return cmp.Compare(q.id, id)
 
 // order puts a queue where its number is; the newest has the greatest, but where a log was mended.
 func (v *VHost) order(q *queueState) {
-	if len(v.ordered) > 64 && len(v.ordered) > 2*len(v.queues) {
-		v.ordered = slices.DeleteFunc(v.ordered, func(q *queueState) bool { return q.deleted })
-	}
 	i, _ := slices.BinarySearchFunc(v.ordered, q.id, byNumber)
 	v.ordered = slices.Insert(v.ordered, i, q)
 }
@@ -347,6 +344,9 @@ func (v *VHost) dropQueue(id fact.QueueID) {
 	if i, found := slices.BinarySearchFunc(v.ordered, id, byNumber); found {
 		v.ordered[i] = &queueState{id: id, deleted: true} // keeps the place, and nothing of what the queue had
 	}
+	if len(v.ordered) > 64 && len(v.ordered) > 2*(len(v.queues)-1) {
+		v.forgetDeleted()
+	}
 	v.dropped++
 	v.extra -= extraOf(q.object.Arguments)
 	v.queueBytes -= q.bytes()
@@ -357,6 +357,17 @@ func (v *VHost) dropQueue(id fact.QueueID) {
 	}
 	v.keepCounts(q)
 	v.unbound(v.topo.DeleteQueue(q.object.Name))
+}
+
+// forgetDeleted gives back the places of queues that are deleted, in a new slice: the queues are perhaps gone through.
+func (v *VHost) forgetDeleted() {
+	left := make([]*queueState, 0, len(v.queues))
+	for _, q := range v.ordered {
+		if !q.deleted {
+			left = append(left, q)
+		}
+	}
+	v.ordered = left
 }
 
 func bindingOf(o *fact.Object) topology.Binding {

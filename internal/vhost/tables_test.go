@@ -122,6 +122,23 @@ func TestDeletedObjectsLeaveTheirTables(t *testing.T) {
 	}
 }
 
+func TestDeletedQueuesKeepNoPlaces(t *testing.T) {
+	// Broken if a virtual host whose queues were all deleted keeps something of each until another one is declared.
+	t.Parallel()
+	w := newWorld()
+	must(t, w, open("a")...)
+	const n = 1000
+	for i := range n {
+		must(t, w, declareWith(fmt.Sprint("q", i)))
+	}
+	for i := range n {
+		must(t, w, Command{Kind: DeleteQueue, Conn: 1, Channel: 1, Definition: &Definition{Name: fmt.Sprint("q", i)}})
+		if left := n - 1 - i; len(w.v.ordered) > max(64, 2*left) {
+			t.Fatalf("%d queues are left in %d places", left, len(w.v.ordered))
+		}
+	}
+}
+
 func TestCheckpointsAreMadeInPieces(t *testing.T) {
 	// If this fails, a checkpoint of a virtual host with much in it takes several times its size in memory while it is
 	// made.

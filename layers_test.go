@@ -83,6 +83,8 @@ var house = []room{
 	{path: "internal/regex", floor: ground, column: decides, never: world, passive: true},
 	// duration is how people write durations, wherever they come in.
 	{path: "internal/duration", floor: ground, column: decides, never: world, passive: true},
+	// liveheap is for tests of every floor.
+	{path: "internal/liveheap", floor: ground, column: between, never: world},
 	// sift is the language in which messages are asked for: the vhost, the index and the frontends mean the same by it.
 	{path: "internal/filter", floor: ground, column: decides, imports: []string{"internal/amqp", "internal/duration"}, never: world, passive: true},
 	// turns is about goroutines and time, and of nothing of ours.

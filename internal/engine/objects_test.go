@@ -9,6 +9,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/liveheap"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -92,13 +93,6 @@ func TestObjectsAreBounded(t *testing.T) {
 // a deletion.
 func TestRecentHistoriesCountAsObjects(t *testing.T) {
 	const n, length = 20, 4096 // length: what a history never exceeds
-	live := func() int64 {
-		runtime.GC()
-		runtime.GC() // the first one only notes what may be freed of pools
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
 	for _, durable := range []bool{false, true} {
 		v, stamp, out := vhost.New("/", 1, nil, nil), vhost.Stamp{}, vhost.Outcome{}
 		step := func(c vhost.Command) {
@@ -112,7 +106,7 @@ func TestRecentHistoriesCountAsObjects(t *testing.T) {
 		}
 		step(vhost.Command{Kind: vhost.Connect, Conn: 1, Window: 1 << 40, Definition: &vhost.Definition{Name: "a"}})
 		step(vhost.Command{Kind: vhost.OpenChannel, Conn: 1, Channel: 1, Number: 1})
-		before, counted := live(), v.ObjectBytes()
+		before, counted := int64(liveheap.Bytes()), v.ObjectBytes()
 		definition := func(i int) *vhost.Definition {
 			return &vhost.Definition{Name: fmt.Sprint("x", i), Type: "x-recent-history", Durable: durable,
 				Arguments: amqp.Table{{Name: "x-recent-history-length", Value: amqp.Int64(1 << 40)}}}
@@ -128,7 +122,7 @@ func TestRecentHistoriesCountAsObjects(t *testing.T) {
 				step(c)
 			}
 		}
-		took, said := (live()-before)/n/length, (v.ObjectBytes()-counted)/n/length
+		took, said := (int64(liveheap.Bytes())-before)/n/length, (v.ObjectBytes()-counted)/n/length
 		t.Logf("durable %t: %d of %d", durable, took, said)
 		if said < took || said > 2*took {
 			t.Errorf("durable %t: %d bytes for a message are counted, %d are taken", durable, said, took)

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/liveheap"
 	"github.com/bartleby-mq/bartleby/internal/management/resources"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
@@ -155,14 +155,7 @@ func TestMemoryOfIdleQueues(t *testing.T) {
 	// two collections: what is live of a queue, statistics and its place in lists included, may take 1,900 bytes.
 	const queues, bytesMax = 20_000, 1900
 	d := open(t)
-	live := func() int64 {
-		runtime.GC()
-		runtime.GC() // the first one only notes what may be freed of pools
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before := live()
+	before := int64(liveheap.Bytes())
 	d.crowd(0, queues)
 	for i := range 3 {
 		d.server.sampler.Read(time.Unix(1_700_000_000+int64(5*i), 0))
@@ -170,7 +163,7 @@ func TestMemoryOfIdleQueues(t *testing.T) {
 	if p := read[api.Page[api.Queue]](d, "/api/queues?page=1"); p.TotalCount != queues {
 		t.Fatalf("%d queues", p.TotalCount)
 	}
-	if n := (live() - before) / queues; n > bytesMax {
+	if n := (int64(liveheap.Bytes()) - before) / queues; n > bytesMax {
 		t.Errorf("%d bytes a queue, want %d at most", n, bytesMax)
 	}
 }

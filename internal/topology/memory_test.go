@@ -7,19 +7,13 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/liveheap"
 )
 
 func TestBytesAreAboutMemory(t *testing.T) {
 	// Broken if what exchanges and bindings are said to take is not what they take: a limit of it would come too late,
 	// or refuse what has space. The margin is for lists and maps, which grow by doubling. Not parallel: it measures
 	// the heap.
-	live := func() int {
-		runtime.GC()
-		runtime.GC() // the first one only notes what may be freed of pools
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int(m.HeapAlloc)
-	}
 	const n = 20_000
 	long := strings.Repeat("x", 240)
 	key := func(i, words int) string {
@@ -54,7 +48,7 @@ func TestBytesAreAboutMemory(t *testing.T) {
 			v.Declare(Exchange{Name: "x" + long, Kind: c.kind})
 			v.AddQueue("q"+long, 1)
 		}
-		before, counted := live(), v.Bytes()
+		before, counted := liveheap.Bytes(), v.Bytes()
 		for i := range n {
 			if c.kind == 0 {
 				v.Declare(Exchange{Name: key(i, 1), Kind: Topic})
@@ -69,7 +63,7 @@ func TestBytesAreAboutMemory(t *testing.T) {
 			}
 			v.Bind(b)
 		}
-		took, said := (live()-before)/n, (v.Bytes()-counted)/n
+		took, said := (liveheap.Bytes()-before)/n, (v.Bytes()-counted)/n
 		if said < took || said > 2*took {
 			t.Errorf("%s: %d bytes each are counted, %d are taken", what, said, took)
 		}

@@ -7,19 +7,13 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/liveheap"
 )
 
 func TestConsumerBytesAreAboutMemory(t *testing.T) {
 	// Broken if what channels and consumers are said to take is not what they take: a limit of it would come too late,
 	// or refuse what has space. A channel takes as much outside of the vhost as in it. Not parallel: it measures the
 	// heap.
-	live := func() int {
-		runtime.GC()
-		runtime.GC() // the first one only notes what may be freed of pools
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int(m.HeapAlloc)
-	}
 	const n = 20_000
 	for what, c := range map[string]struct {
 		tag       string
@@ -34,7 +28,7 @@ func TestConsumerBytesAreAboutMemory(t *testing.T) {
 		w := newWorld()
 		must(t, w, open("a")...)
 		must(t, w, declareWith("q"))
-		before, counted := live(), w.v.Subscribed().total
+		before, counted := liveheap.Bytes(), w.v.Subscribed().total
 		ch := ChannelID(1)
 		for i := range n {
 			if i%c.each == 0 && i > 0 {
@@ -50,7 +44,7 @@ func TestConsumerBytesAreAboutMemory(t *testing.T) {
 			}
 			w.out.Effects = w.out.Effects[:0]
 		}
-		took, said := (live()-before)/n, int(w.v.Subscribed().total-counted)/n
+		took, said := (liveheap.Bytes()-before)/n, int(w.v.Subscribed().total-counted)/n
 		if said < took || said > 2*took {
 			t.Errorf("%s: %d bytes each are counted, %d are taken", what, said, took)
 		}

@@ -217,6 +217,10 @@ world.test(
       const { items } = await c.broker.get('x/held/%2F/keeper');
       return items.length === 2 || { held: items.length };
     });
+    await until('all to be in the index', async () => {
+      const { items } = await c.broker.get('x/letters/%2F?filter=source:former%7Ckeeper');
+      return items.length === 7 || { found: items.length };
+    });
     await c.open('/letters?view=list&filter=source:former|keeper');
     await c.text('table.rows', { n: 7 }).waitFor();
     await c.button('redrive.found').click();

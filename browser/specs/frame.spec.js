@@ -197,6 +197,24 @@ world.test('a page that is open while the broker is upgraded loads the new conso
   await c.page.getByRole('table').getByRole('link').first().waitFor();
 });
 
+world.test('a table says that its filter is no regular expression, and shows no rows of another one', async (c) => {
+  for (const path of ['/queues', '/policies']) {
+    await c.open(path);
+    await c.page.getByRole('table').getByRole('link').first().waitFor();
+    if (path === '/queues') c.expect(/400/); // the broker judges it
+    await c.page.getByRole('checkbox', { name: c.say('table.regex') }).check();
+    await c.field('table.filter').fill('(');
+    await c.page
+      .getByRole('alert')
+      .filter({ hasText: c.say('table.no_regex') })
+      .waitFor();
+    assert.equal(await c.page.getByRole('table').getByRole('link').count(), 0);
+    await c.field('table.filter').fill('.');
+    await c.page.getByRole('table').getByRole('link').first().waitFor();
+    assert.equal(await c.text('table.no_regex').count(), 0);
+  }
+});
+
 world.test('the number of running jobs can be read in the menu', async (c) => {
   await c.broker.post('x/redrives/%2F', {
     source: { queue: 'payments.dead' },
@@ -214,6 +232,17 @@ world.test('the number of running jobs can be read in the menu', async (c) => {
   // axe does not judge the contrast of a single character.
   const same = await badge.evaluate((e) => getComputedStyle(e).color === getComputedStyle(e).backgroundColor);
   assert.equal(same, false, 'the number has the color of its ground');
+
+  const stopped = await c.broker.post('x/redrives/%2F', {
+    source: { queue: 'payments.dead' },
+    max: 1,
+    action: 'redrive',
+    options: { stop_no_consumer: true },
+  });
+  await until('the job to stop', async () => (await c.broker.get(`x/redrives/%2F/${stopped.id}`)).state === 'stopped');
+  await badge.filter({ hasText: c.say('jobs.have_stopped', { n: 1 }) }).waitFor();
+  await c.broker.post(`x/redrives/%2F/${stopped.id}/cancel`, {});
+  await badge.filter({ hasText: c.say('jobs.going_on', { n: 1 }) }).waitFor();
 });
 
 world.test('the keyboard goes on in the page after the help is closed', async (c) => {

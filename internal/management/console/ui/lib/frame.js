@@ -131,12 +131,15 @@ function everywhere() {
 }
 const languageWords = { en: 'english language 英文 英语', 'zh-CN': 'chinese language zhongwen 中文 汉语' };
 
-// Badge shows beside a page's name what is new there: jobs that run, messages that died since the page was seen.
+// Badge shows beside a page's name what is new there: jobs that have stopped, or else run, messages that died since the
+// page was seen.
 function Badge({ path }) {
   if (path === '/jobs') {
-    const n = Object.values(topic('jobs').value.data || {})
-      .flat()
-      .filter((j) => j.state === 'running' || j.state === 'watching').length;
+    const jobs = Object.values(topic('jobs').value.data || {}).flat();
+    const stopped = jobs.filter((j) => j.state === 'stopped').length;
+    if (stopped > 0)
+      return html`<b class="badge">${stopped}<span class="hidden"> ${t('jobs.have_stopped', { n: stopped })}</span></b>`;
+    const n = jobs.filter((j) => j.state === 'running' || j.state === 'watching').length;
     return n > 0 ? html`<b class="badge calm">${n}<span class="hidden"> ${t('jobs.going_on', { n })}</span></b>` : null;
   }
   if (path !== '/letters') return null;

@@ -4,7 +4,7 @@ import { useMemo } from './html.js';
 import { api } from './api.js';
 import { route, setQuery } from './router.js';
 import { useData } from './live.js';
-import { order, matches } from './order.js';
+import { isRegex, order, matches } from './order.js';
 
 const sizeUsual = 50;
 
@@ -63,7 +63,8 @@ export function useServerList(path, { query = {}, prefix = '', usual = {}, on = 
   // A list that became shorter has no such page any more.
   const past = got.error?.kind === 'page_out_of_range';
   if (past && a.page > 1) setQuery({ [prefix + 'page']: '' });
-  const d = got.data || {};
+  const wrong = a.regex && a.text !== '' && got.error?.status === 400 && !past; // the rows before are of another filter
+  const d = (!wrong && got.data) || {};
   return {
     ...a,
     rows: d.items || [],
@@ -71,9 +72,10 @@ export function useServerList(path, { query = {}, prefix = '', usual = {}, on = 
     filtered: d.filtered_count ?? 0,
     pages: d.page_count ?? 1,
     server: true,
-    known: !!got.data,
+    known: !!got.data || wrong,
     loading: got.loading,
-    error: past ? null : got.error,
+    error: past || wrong ? null : got.error,
+    wrong,
     at: got.at,
     change: changer(prefix, usual),
     refresh: got.refresh,
@@ -103,6 +105,7 @@ export function useRows(got, columns, /** @type {Rows} */ { prefix = '', usual =
     known: got.data !== undefined,
     loading: got.loading,
     error: got.error,
+    wrong: a.regex && !isRegex(a.text),
     at: got.at,
     change: changer(prefix, usual),
     refresh: got.refresh,

@@ -190,11 +190,12 @@ function Tools({ id, caption, source, columns, shown, chosen, selection, filter,
       filter &&
       source.change &&
       html`<label class="search"><${Icon} name="search" /><span class="hidden">${t('table.filter')}</span>
-      <input type="search" ref=${filterBox} value=${source.text} placeholder=${t('table.filter')} onInput=${(e) => source.change({ text: e.target.value })}
+      <input type="search" ref=${filterBox} value=${source.text} aria-invalid=${source.wrong ? 'true' : undefined} placeholder=${t('table.filter')} onInput=${(e) => source.change({ text: e.target.value })}
         onKeyDown=${(e) => {
           if (e.key === 'Escape') e.target.blur();
         }} /></label>
-      <label class="check small"><input type="checkbox" checked=${source.regex} onChange=${(e) => source.change({ regex: e.target.checked })} /> ${t('table.regex')}</label>`
+      <label class="check small"><input type="checkbox" checked=${source.regex} onChange=${(e) => source.change({ regex: e.target.checked })} /> ${t('table.regex')}</label>
+      ${source.wrong && html`<span class="tag bad" role="alert">${t('table.no_regex')}</span>`}`
     }
     <span class="count" aria-live="polite">${count ? t('table.selected', { n: count }) : more?.next ? t('table.so_far', { n: source.total }) : source.text ? t('table.filtered', { n: source.filtered, total: source.total }) : t('table.rows', { n: source.total })}</span>
     ${count > 0 && html`<button type="button" class="plain" onClick=${() => selection[1](new Set())}>${t('table.select_none')}</button>`}

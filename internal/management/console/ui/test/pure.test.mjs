@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { parse, format } from '../lib/message.js';
 import { named, ranked, wordsOf } from '../lib/find.js';
 import { matchPath } from '../lib/paths.js';
-import { order, matches, csv, between, view } from '../lib/order.js';
+import { order, matches, isRegex, csv, between, view } from '../lib/order.js';
 import { asks, broken, perSecond, rangeOf, sampled, together } from '../lib/samples.js';
 
 const say = (text, params, lang = 'en') => format(parse(text), params, lang);
@@ -82,6 +82,7 @@ test('order and filter', () => {
   assert.ok(matches('Orders.DLQ', 'dlq', false));
   assert.ok(matches('orders.dlq', '^ord.*q$', true));
   assert.ok(!matches('orders', '(', true));
+  assert.ok(isRegex('^a') && !isRegex('('));
 });
 
 test('csv', () => {

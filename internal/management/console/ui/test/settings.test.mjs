@@ -200,6 +200,16 @@ check('a declaration is compared with what is there', () => {
     inequivalent(q, { durable: true, auto_delete: true, arguments: {} }).map((d) => d.name),
     ['auto_delete', 'x-message-ttl'],
   );
+  const plain = { durable: true, auto_delete: false, arguments: {} };
+  assert.deepEqual(
+    inequivalent(queue({ arguments: {} }), plain, 'quorum').map((d) => d.name),
+    ['x-queue-type'],
+  );
+  const settings = {};
+  assert.deepEqual(argumentsOf({ type: 'classic', usual: 'quorum', settings, more: {} }), {
+    'x-queue-type': 'classic',
+  });
+  assert.deepEqual(argumentsOf({ type: 'quorum', usual: 'quorum', settings, more: {} }), {});
 });
 
 test('the mark of a queue is taken back; without one the queue becomes what it is not', () => {

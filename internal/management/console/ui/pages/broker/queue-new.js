@@ -32,7 +32,7 @@ const begin = (query) => ({
   name: query.name || '',
   durable: true,
   auto_delete: false,
-  type: 'classic',
+  type: '', // the usual one of the virtual host
   letters: '', // not chosen
   settings: {}, // by name
   more: '',
@@ -47,7 +47,16 @@ export function render({ query }) {
   const put = (name) => (v) => set({ ...f, [name]: v });
   const fieldOf = (name, more = {}) =>
     html`<${SettingField} key=${name} name=${name} defaults value=${f.settings[name]} onInput=${(v) => set({ ...f, settings: { ...f.settings, [name]: v } })} ...${more} />`;
-  const fields = fieldsOf('argument', (s) => !s.queue_type || s.queue_type === f.type);
+  const about = useData(
+    (signal) => api.get(path`vhosts/${vhost}`, { columns: 'default_queue_type' }, { signal }),
+    [vhost],
+    {
+      every: 0,
+    },
+  );
+  const usual = about.data?.default_queue_type || 'classic';
+  const type = f.type || usual;
+  const fields = fieldsOf('argument', (s) => !s.queue_type || s.queue_type === type);
   const [dlx, dlk] = ['dead-letter-exchange', 'dead-letter-routing-key'];
   const options = useData((signal) => api.get(path`x/options/${vhost}`, { effective: true }, { signal }), [vhost], {
     every: 0,
@@ -67,10 +76,11 @@ export function render({ query }) {
   const asked = {
     vhost,
     name: f.name,
-    durable: f.type === 'quorum' || f.durable,
+    durable: type === 'quorum' || f.durable,
     auto_delete: f.auto_delete,
     arguments: argumentsOf({
-      type: f.type,
+      type,
+      usual,
       settings: { ...f.settings, [dlx]: exchange, [dlk]: own ? name : f.settings[dlk] },
       more: more.value || {},
     }),
@@ -82,9 +92,9 @@ export function render({ query }) {
   const dlq = useThere(vhost, makes ? nameOfDLQ : '');
   const dlxThere = makes && exchanges.data?.find((e) => e.name === nameOfDLX);
   const there = [
-    queue && { kind: 'queue', name: f.name, clash: inequivalent(queue, asked) },
+    queue && { kind: 'queue', name: f.name, clash: inequivalent(queue, asked, usual) },
     dlxThere && { kind: 'exchange', name: nameOfDLX, clash: inequivalentExchange(dlxThere, ownExchange) },
-    dlq && { kind: 'queue', name: nameOfDLQ, clash: inequivalent(dlq, ownQueue) },
+    dlq && { kind: 'queue', name: nameOfDLQ, clash: inequivalent(dlq, ownQueue, usual) },
   ].filter(Boolean);
   const rights = rightsIn(vhost);
   const lacks = f.name ? lacksFor(rights, f.name, own) : rights.any('configure');
@@ -118,11 +128,11 @@ export function render({ query }) {
         <div class="form">
           <${Select} label=${t('queues.vhost')} value=${vhost} onInput=${setVHost} options=${vhosts.value} />
           <${TextField} label=${t('queues.name')} value=${f.name} onInput=${put('name')} autofocus required maxlength="255" error=${f.name && trouble ? t(trouble) : undefined} hint=${t('create.name_hint', { n: num(new TextEncoder().encode(f.name).length) })} />
-          <${Select} label=${t('queues.type')} value=${f.type} onInput=${put('type')} options=${[
+          <${Select} label=${t('queues.type')} value=${type} onInput=${put('type')} options=${[
             ['classic', queueType('classic')],
             ['quorum', t('create.quorum')],
           ]} />
-          <div><${Check} label=${t('setting.durable')} value=${asked.durable} disabled=${f.type === 'quorum'} onInput=${put('durable')} />
+          <div><${Check} label=${t('setting.durable')} value=${asked.durable} disabled=${type === 'quorum'} onInput=${put('durable')} />
             <${Check} label=${t('setting.auto-delete')} value=${f.auto_delete} onInput=${put('auto_delete')} /></div>
         </div>
         ${there.map((x) => html`<${There} key=${x.kind + x.name} vhost=${vhost} ...${x} />`)}

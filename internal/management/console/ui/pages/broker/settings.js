@@ -97,10 +97,11 @@ const dependent = [
 ];
 const isSet = (v) => v !== null && v !== undefined && v !== false;
 
-// argumentsOf are the arguments of a declaration: the values of settings by name, and more arguments.
-export function argumentsOf({ type, settings, more }) {
+// argumentsOf are the arguments of a declaration: the values of settings by name, and more arguments. usual is the type of queues that
+// are declared without one in the virtual host.
+export function argumentsOf({ type, usual = 'classic', settings, more }) {
   const all = {};
-  if (type && type !== 'classic') all[setting('queue-type').argument] = type;
+  if (type && type !== usual) all[setting('queue-type').argument] = type;
   for (const s of fieldsOf('argument')) {
     const needs = dependent.filter((d) => d.names.test(s.name));
     const useful = needs.every((d) => d.on.some((other) => isSet(settings[other])));
@@ -116,12 +117,9 @@ const differences = (is, asked, names) =>
 const inArguments = (is, asked) => differences(is, asked, new Set([...Object.keys(is), ...Object.keys(asked)]));
 
 // inequivalent lists what a declaration asks for and the queue that is there has not: {name, has, asked}.
-export function inequivalent(q, asked) {
+export function inequivalent(q, asked, usual = 'classic') {
   const typed = ({ arguments: all }, type) => ({ ...all, 'x-queue-type': all['x-queue-type'] ?? type });
-  return [
-    ...differences(q, asked, ['durable', 'auto_delete']),
-    ...inArguments(typed(q, q.type), typed(asked, 'classic')),
-  ];
+  return [...differences(q, asked, ['durable', 'auto_delete']), ...inArguments(typed(q, q.type), typed(asked, usual))];
 }
 
 // inequivalentExchange is the same for an exchange.

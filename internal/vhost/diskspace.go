@@ -1,8 +1,6 @@
 package vhost
 
 import (
-	"slices"
-
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
@@ -32,10 +30,13 @@ func (s *step) setSpace(space, memory bool) {
 	if space {
 		s.resumePutOff()
 	}
-	for _, q := range s.sortedQueues() { // also of those that are full of what they put off: see offFull
-		s.markDirty(q, 0)
+	all := was && space
+	for _, q := range s.ordered { // without memory only those that hold dead letters have paused, or pause from now on
+		if !q.deleted && (all || len(q.held) > 0) {
+			s.markDirty(q, 0)
+		}
 	}
-	if was && space {
+	if all {
 		s.armWide()
 		s.sweepSoon()
 		s.resumeJobs()
@@ -84,9 +85,10 @@ func (s *step) goOnUnpaused() {
 	}
 }
 
-// noteUnpaused notes that q may pause no more, while memory is short: it holds no dead letters, or has other settings.
+// noteUnpaused notes that q may pause no more, while memory is short: it holds no dead letters any more, or some but has
+// other settings.
 func (v *VHost) noteUnpaused(q *queueState) {
-	if v.lowMemory && !slices.Contains(v.unpaused, q) {
+	if v.lowMemory {
 		v.unpaused = append(v.unpaused, q)
 	}
 }

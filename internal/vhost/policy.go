@@ -115,7 +115,9 @@ func (v *VHost) putInForce(q *queueState) {
 	headOnly := q.settings != nil && q.settings.ExpiryHead
 	by := settings.Effective(q.object.Arguments, user, operator, q.quorum, &v.options)
 	q.settings = v.share(v.options.Apply(q.object.Name, by))
-	v.noteUnpaused(q)
+	if len(q.held) > 0 {
+		v.noteUnpaused(q)
+	}
 	if headOnly && !q.settings.ExpiryHead {
 		v.disarmHead(q)
 		q.messages.Each(0, func(s queue.Seq, e *queue.Entry) bool {

@@ -18,7 +18,11 @@ export function order(rows, value, reverse) {
 // matches tells whether a text has another in it, whatever their case. A regular expression that is none matches nothing.
 export function matches(text, wanted, regex) {
   if (!regex) return String(text).toLowerCase().includes(wanted.toLowerCase());
-  return isRegex(wanted) && new RegExp(wanted, 'i').test(text);
+  try {
+    return new RegExp(wanted, 'i').test(text);
+  } catch {
+    return false;
+  }
 }
 
 export function isRegex(text) {

@@ -10,18 +10,15 @@ const (
 	wordBytes     = 170
 )
 
-// What a recent history takes for each message, about, and how many messages it never exceeds, as package vhost has it.
-const (
-	recentBytes = 120
-	recentMost  = 4096
-)
+// recentBytes is what a recent history takes for each message, about.
+const recentBytes = 120
 
 // bytes counts a recent history as if it were full: what is declared is refused, and messages that fill it are not. A
 // durable exchange has two, one of durable and one of volatile messages.
 func (x *Exchange) bytes() int {
 	n := exchangeBytes + len(x.Name) + x.Arguments.Memory()
 	if x.Kind == RecentHistory {
-		full := recentBytes * int(min(x.RecentLength(), recentMost))
+		full := recentBytes * int(x.RecentLength())
 		if n += full; x.Durable {
 			n += full
 		}

@@ -21,11 +21,14 @@ const (
 	recentLengthNone = 20
 )
 
-// RecentLength is how many messages x, an exchange of kind RecentHistory, keeps.
+// RecentMax bounds a recent history, whatever its length is declared as: a binding is given all of it at once.
+const RecentMax = 4096
+
+// RecentLength is how many messages x, an exchange of kind RecentHistory, keeps: RecentMax at the most.
 func (x *Exchange) RecentLength() int64 {
 	if a, ok := x.Arguments.Get(recentLength); ok {
 		n, _ := a.Integer()
-		return n
+		return min(n, RecentMax)
 	}
 	return recentLengthNone
 }

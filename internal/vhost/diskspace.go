@@ -31,7 +31,7 @@ func (s *step) setSpace(space, memory bool) {
 		s.resumePutOff()
 	}
 	all := was && space
-	for _, q := range s.ordered { // without memory only those that hold dead letters have paused, or pause from now on
+	for _, q := range s.ordered { // for want of memory only those that hold dead letters pause
 		if !q.deleted && (all || len(q.held) > 0) {
 			s.markDirty(q, 0)
 		}
@@ -85,8 +85,8 @@ func (s *step) goOnUnpaused() {
 	}
 }
 
-// noteUnpaused notes that q may pause no more, while memory is short: it holds no dead letters any more, or some but has
-// other settings.
+// noteUnpaused notes that q may pause no more, while memory is short: it holds no dead letters now, or has other
+// settings.
 func (v *VHost) noteUnpaused(q *queueState) {
 	if v.lowMemory {
 		v.unpaused = append(v.unpaused, q)

@@ -101,8 +101,6 @@ const (
 	sweepsPerMilli = 200
 	// handedDelay is for how long a handing over may stay out of the log, ms. Source: ours, docs/durability.md.
 	handedDelay = 100
-	// recentMax bounds a recent history, whatever its length is declared as: a binding is given all of it at once.
-	recentMax = 4096
 	// lateMax bounds how many taken back deliveries of a channel are remembered, should it settle them late.
 	lateMax = 1 << 16
 	// quorumPriority is the priority of a message without the property in a quorum queue that sets no greatest one.

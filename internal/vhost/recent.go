@@ -77,7 +77,7 @@ func (v *VHost) noted(f *fact.Fact) {
 	}
 	list.messages = append(list.messages, recentMessage{r.last, record, f.History, f.Durable})
 	list.bytes += int64(record.Size)
-	for length := min(x.RecentLength(), recentMax); int64(len(list.messages)) > length || list.bytes > recentBytesMax; {
+	for length := x.RecentLength(); int64(len(list.messages)) > length || list.bytes > recentBytesMax; {
 		oldest := list.messages[0]
 		list.messages, list.bytes = list.messages[1:], list.bytes-int64(oldest.record.Size)
 		v.forget(oldest, f.Durable)
@@ -134,7 +134,7 @@ func (v *VHost) giftsFor(b *fact.Object) *gift {
 	if r == nil || x.Kind != topology.RecentHistory {
 		return nil
 	}
-	return &gift{binding: b, list: r.messages(min(x.RecentLength(), recentMax))}
+	return &gift{binding: b, list: r.messages(x.RecentLength())}
 }
 
 // give gives a portion of g, and reports whether there is more.

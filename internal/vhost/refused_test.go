@@ -8,6 +8,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/settings"
+	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
@@ -191,11 +192,11 @@ func TestRecentHistoriesAreBounded(t *testing.T) {
 	}})
 	c := publishTo("", 1, "m")
 	c.Exchange = []byte("r")
-	for range recentMax + 10 {
+	for range topology.RecentMax + 10 {
 		must(t, w, c)
 	}
 	kept := &w.v.recents["r"].volatile
-	if n := len(kept.messages); n != recentMax {
+	if n := len(kept.messages); n != topology.RecentMax {
 		t.Errorf("%d messages are kept", n)
 	}
 	c.Body = make([]byte, recentBytesMax/4)

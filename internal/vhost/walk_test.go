@@ -11,6 +11,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
+	"github.com/bartleby-mq/bartleby/internal/topology"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
@@ -357,7 +358,7 @@ func (w *world) laws() error {
 		}
 	}
 	for _, r := range v.recents {
-		for _, m := range r.messages(recentMax) {
+		for _, m := range r.messages(topology.RecentMax) {
 			for _, ref := range [2]storage.Ref{m.record, m.history} {
 				if !ref.IsZero() && ref.Log == storage.Volatile {
 					refs[ref.Index]++

@@ -147,12 +147,24 @@ func (w *world) checkCredit(ch *clients.Channel, x *clients.Consumer, size uint3
 	ch.Used++
 }
 
+// returning reports whether copies of q that were with consumers before a restart are not back yet: they come in
+// portions, and are not in the way of the others until then.
+func (w *world) returning(st *step, q *ledger.Line) bool {
+	if !w.continues(st) {
+		return false
+	}
+	for _, e := range q.Copies {
+		if e.Handed {
+			return true
+		}
+	}
+	return false
+}
+
 // checkDropped makes sure that it is the head that a full queue drops, or the head of the lowest lane.
 func (w *world) checkDropped(st *step, e *ledger.Entry) {
-	for _, o := range e.Line.Copies {
-		if o.Handed && w.continues(st) {
-			return // those that are not back yet, which come in portions, are not in its way
-		}
+	if w.returning(st, e.Line) {
+		return
 	}
 	head := e.Line.Head()
 	if view := w.view(st, e.Line); view != nil && view.Settings.Overflow == vhost.DropLowest {

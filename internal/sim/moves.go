@@ -254,7 +254,8 @@ func (w *world) checkExpired(st *step, e *ledger.Entry) {
 		}
 	}
 	view := w.view(st, e.Line)
-	if e.State == queue.Ready && view != nil && view.Settings.ExpiryHead && !st.back[e] && e.Line.Head() != e {
+	if e.State == queue.Ready && view != nil && view.Settings.ExpiryHead && !st.back[e] && e.Line.Head() != e &&
+		!w.returning(st, e.Line) {
 		if view.Settings.Overflow != vhost.DropLowest || e.Line.Lowest() != e {
 			w.violate(Expiry, "message %d of %q expired and was not its head", e.Message, e.Line.Name)
 		}

@@ -305,7 +305,7 @@ func sifted(filter string, e *ledger.Entry) bool {
 // resentNow checks a message that was sent anew, and what was answered.
 func (w *world) resentNow(st *step) {
 	x := st.command.Edit
-	if st.command.Kind != vhost.Resend || st.refused != nil || st.channel == nil || w.violation != nil {
+	if st.command.Kind != vhost.Resend || st.refused != nil || w.violation != nil || st.channel == nil || st.channel.Dead {
 		return
 	}
 	answer := answerTo(st)

@@ -76,6 +76,7 @@ func (w *world) letOrphansGo(st *step) {
 			}
 			if d.LetGo(); w.o.Portions > 0 { // its queue may have gone before a portion came to it
 				delete(ch.Late, tag)
+				ch.Doubtful[tag] = true
 			}
 		}
 	}

@@ -75,6 +75,7 @@ type Channel struct {
 	Used          int64 // outstanding, gets apart
 	Held          map[uint64]*Delivery
 	Late          map[uint64]*Delivery // taken back, and not settled yet
+	Doubtful      map[uint64]bool      // overdue when their queues went: taken back before that, or gone with them
 	Tag           uint64               // given last
 	LastQueue     string
 	Waiting       []Waiting // effects that may not leave yet

@@ -61,6 +61,7 @@ func (cl *Clients) OpenChannel(n *Connection) vhost.Command {
 	ch := &Channel{
 		ID: vhost.ChannelID(cl.chs), Conn: n, Publishes: map[uint64]uint64{}, Consumers: map[string]*Consumer{},
 		Held: map[uint64]*Delivery{}, Late: map[uint64]*Delivery{},
+		Doubtful: map[uint64]bool{},
 	}
 	n.Channels = append(n.Channels, ch)
 	cl.Channels[ch.ID] = ch

@@ -120,6 +120,7 @@ func (w *world) settling(st *step) {
 		ch.Committing, ch.InTxPublishes = append(ch.Committing, ch.InTxPublishes), nil
 	case vhost.Recover:
 		tags = slices.DeleteFunc(ch.Tags(0, true), func(tag uint64) bool { return slices.Contains(ch.InTx, tag) })
+		ch.Undoubt(0, true)
 	default:
 		tags = ch.Tags(c.Tag, c.Multiple)
 		if ch.Held[c.Tag] == nil && ch.Late[c.Tag] != nil && !c.Multiple {
@@ -135,6 +136,7 @@ func (w *world) settling(st *step) {
 			ch.InTx = append(ch.InTx, tags...)
 			return
 		}
+		ch.Undoubt(c.Tag, c.Multiple)
 	}
 	for _, tag := range tags {
 		if d := ch.Held[tag]; d != nil && d.Orphan {

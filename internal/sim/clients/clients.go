@@ -159,12 +159,18 @@ func (ch *Channel) Tags(tag uint64, multiple bool) []uint64 {
 	return all
 }
 
-// HasCredit reports whether one more message may be handed to x.
+// Undoubt forgets what a settlement names of what is doubtful.
+func (ch *Channel) Undoubt(tag uint64, multiple bool) {
+	maps.DeleteFunc(ch.Doubtful, func(t uint64, _ bool) bool { return t == tag || multiple && (t < tag || tag == 0) })
+}
+
+// HasCredit reports whether one more message may be handed to x, for sure: what is doubtful may count, or not.
 func (ch *Channel) HasCredit(x *Consumer) bool {
 	if ch.Dead || ch.Conn.Stopped || ch.Conn.Used >= ch.Conn.Window {
 		return false
 	}
-	return (ch.Shared == 0 || ch.Used < ch.Shared) && (x.NoAck || x.Prefetch == 0 || x.Used < x.Prefetch)
+	used := ch.Used + int64(len(ch.Doubtful))
+	return (ch.Shared == 0 || used < ch.Shared) && (x.NoAck || x.Prefetch == 0 || x.Used < x.Prefetch)
 }
 
 // Overdue reports whether a delivery is held for too long. One of a queue that is gone is nobody's loss.

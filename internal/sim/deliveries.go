@@ -150,15 +150,22 @@ func (w *world) checkCredit(ch *clients.Channel, x *clients.Consumer, size uint3
 // returning reports whether copies of q that were with consumers before a restart are not back yet: they come in
 // portions, and are not in the way of the others until then.
 func (w *world) returning(st *step, q *ledger.Line) bool {
-	if !w.continues(st) {
-		return false
+	n, _ := w.away(st, q)
+	return n > 0
+}
+
+// away counts them.
+func (w *world) away(st *step, q *ledger.Line) (n int, bytes int64) {
+	view := w.view(st, q)
+	if !w.continues(st) || view != nil && !view.Settings.Counts { // where nothing is counted, they are back at once
+		return 0, 0
 	}
 	for _, e := range q.Copies {
 		if e.Handed {
-			return true
+			n, bytes = n+1, bytes+e.Bytes
 		}
 	}
-	return false
+	return n, bytes
 }
 
 // checkDropped makes sure that it is the head that a full queue drops, or the head of the lowest lane.

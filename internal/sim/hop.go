@@ -97,8 +97,10 @@ func (w *world) expectHop(st *step, d *departure, outcome fact.Cause) *hop {
 		case came:
 			p.arrived = true
 			p.took = append(p.took, q.ID)
-			if n, bytes := q.Queued(true); d.astray == 0 && st.portions <= 1 && !q.Quorum && !dropsHead(view.Settings.Overflow) &&
-				(view.Settings.MaxLength >= 0 && int64(n) > view.Settings.MaxLength || view.Settings.MaxLengthBytes >= 0 && bytes > view.Settings.MaxLengthBytes) {
+			n, bytes := q.Queued(true)
+			away, bytesAway := w.away(st, q)
+			if set := &view.Settings; d.astray == 0 && st.portions <= 1 && !q.Quorum && !dropsHead(set.Overflow) &&
+				(set.MaxLength >= 0 && int64(n-away) > set.MaxLength || set.MaxLengthBytes >= 0 && bytes-bytesAway > set.MaxLengthBytes) {
 				w.violate(Limits, "message %d came from %q into %q, which was full", e.Message, e.Line.Name, q.Name)
 			}
 		default:

@@ -36,18 +36,17 @@ func (w *world) drain() {
 	}()
 	w.tight = true
 	w.faulty.Budget(0)
+	// One step has made more than a broker lets be under way, and takes the reserve before anybody is told to wait.
+	overdone := func() bool { return w.underWay() > reserveSegments*segmentBytes/4 }
 	for n := 0; n < 400 && !w.full && alive(); n++ {
-		w.work()
-		if w.underWay() > reserveSegments*segmentBytes/4 {
-			// one step has made more than a broker lets be under way, and takes the reserve before anybody is told to
-			// wait
+		if w.work(); overdone() {
 			return
 		}
 		if alive() {
 			w.write()
 		}
 	}
-	if !alive() || !w.full {
+	if !alive() || !w.full || overdone() { // before the disk ran full
 		return
 	}
 	for _, n := range append([]*clients.Connection(nil), w.Connections...) {

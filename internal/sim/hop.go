@@ -84,10 +84,10 @@ func (w *world) expectHop(st *step, d *departure, outcome fact.Cause) *hop {
 	w.expectDelayed(d, p, holds)
 	var circling []*ledger.Line
 	for _, q := range d.targets {
-		came := slices.ContainsFunc(d.deadLetters, func(l *ledger.Entry) bool { return l.Line == q })
+		came := d.came(q)
 		view := w.view(st, q)
 		switch {
-		case view == nil || slices.Contains(e.Took, q.ID):
+		case slices.Contains(e.Took, q.ID):
 		case came && d.cycles(q):
 			w.violate(Moves, "message %d died of %v and came to %q again", e.Message, d.deaths, q.Name)
 		case d.cycles(q):
@@ -97,11 +97,8 @@ func (w *world) expectHop(st *step, d *departure, outcome fact.Cause) *hop {
 		case came:
 			p.arrived = true
 			p.took = append(p.took, q.ID)
-			n, bytes := q.Queued(true)
-			away, bytesAway := w.away(st, q)
-			if set := &view.Settings; d.astray == 0 && st.portions <= 1 && !q.Quorum && !dropsHead(set.Overflow) &&
-				(set.MaxLength >= 0 && int64(n-away) > set.MaxLength || set.MaxLengthBytes >= 0 && bytes-bytesAway > set.MaxLengthBytes) {
-				w.violate(Limits, "message %d came from %q into %q, which was full", e.Message, e.Line.Name, q.Name)
+			if view != nil && d.astray == 0 && st.portions <= 1 {
+				w.checkHasSpace(st, d, q, &view.Settings)
 			}
 		default:
 			w.checkMissed(d, p, q, view)
@@ -122,6 +119,16 @@ func (w *world) expectHop(st *step, d *departure, outcome fact.Cause) *hop {
 	return p
 }
 
+// checkHasSpace makes sure that a target had space for a dead letter that came to it.
+func (w *world) checkHasSpace(st *step, d *departure, q *ledger.Line, set *vhost.Settings) {
+	n, bytes := q.Queued(true)
+	away, bytesAway := w.away(st, q)
+	if !q.Quorum && !dropsHead(set.Overflow) &&
+		(set.MaxLength >= 0 && int64(n-away) > set.MaxLength || set.MaxLengthBytes >= 0 && bytes-bytesAway > set.MaxLengthBytes) {
+		w.violate(Limits, "message %d came from %q into %q, which was full", d.from.Message, d.from.Line.Name, q.Name)
+	}
+}
+
 // checkMissed looks at a target that a dead letter did not come to: it must be full.
 func (w *world) checkMissed(d *departure, p *hop, q *ledger.Line, view *vhost.QueueView) {
 	e := d.from
@@ -137,6 +144,11 @@ func (w *world) checkMissed(d *departure, p *hop, q *ledger.Line, view *vhost.Qu
 	default:
 		p.lost = append(p.lost, lostSlot{fact.LostRefused, q.Name})
 	}
+}
+
+// came reports whether a queue has got the dead letter.
+func (d *departure) came(q *ledger.Line) bool {
+	return slices.ContainsFunc(d.deadLetters, func(l *ledger.Entry) bool { return l.Line == q })
 }
 
 // cycles reports whether the dead letter must not come to a queue again.

@@ -148,8 +148,15 @@ func (w *world) foreknow(st *step, d *departure) {
 		d.nowhere = fact.LostRoute
 	}
 	for _, id := range ids {
-		if q := w.live.Lines[id]; q != nil {
-			d.targets = append(d.targets, q)
+		q := w.live.Lines[id]
+		if q == nil {
+			continue
+		}
+		d.targets = append(d.targets, q)
+		if w.view(st, q) == nil && !d.came(q) && !d.cycles(q) && !slices.Contains(d.from.Took, id) {
+			// it goes with its connection in a later portion: nobody knows whether it had space
+			d.set = nil
+			return
 		}
 	}
 }

@@ -123,6 +123,7 @@ func (w *world) audit(st *step) {
 	}
 	if st.portions == 1 {
 		w.checkCommanded(st)
+		w.backUncounted(st)
 	}
 }
 

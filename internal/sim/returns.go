@@ -124,6 +124,21 @@ func (w *world) checkReturn(st *step, e *ledger.Entry, failed bool) {
 	}
 }
 
+// backUncounted notes what a restart has made ready at once, which no fact tells: all that was with consumers, where
+// returns are not counted. In a later portion a policy may count them there.
+func (w *world) backUncounted(st *step) {
+	if st.command.Kind != vhost.Recovered {
+		return
+	}
+	for _, q := range w.live.Lines {
+		if view := w.view(st, q); view != nil && !view.Settings.Counts {
+			for _, e := range q.Copies {
+				e.Handed = false
+			}
+		}
+	}
+}
+
 // checkOver makes sure that what came back too often is not offered again.
 func (w *world) checkOver(st *step) {
 	for _, e := range st.over {

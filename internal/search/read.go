@@ -14,8 +14,8 @@ import (
 type haul struct {
 	documents []document
 	octets    []byte
-	marks     map[uint8]uint64 // the greatest ID that was looked at, by priority,
-	lasting   map[uint8]uint64 // and of a message that outlives a start
+	marks     marks // the greatest ID that was looked at, by priority,
+	lasting   marks // and of a message that outlives a start
 }
 
 func laneOf(id uint64) uint8 { return uint8((id - 1) >> 56) }
@@ -47,14 +47,11 @@ func (c *crawler) readPlace(k *vhostIndex, place uint16, ends time.Time) (done b
 	}
 	k.Lock()
 	p := &k.record.Places[place]
-	at := position{where: p.Where, marks: map[uint8]uint64{}}
-	for l, id := range p.marks {
-		at.marks[l] = id
-	}
+	at := position{where: p.Where, marks: slices.Clone(p.marks)}
 	k.Unlock()
-	at.after = at.marks[0]
+	at.after = at.marks.of(0)
 	for {
-		h := haul{marks: map[uint8]uint64{}, lasting: map[uint8]uint64{}}
+		var h haul
 		more := false
 		err := c.look(c.ctx, k.name, func(v vhost.Reader) { more = c.browse(v, &at, place, &h) })
 		if err != nil {
@@ -89,8 +86,8 @@ func (c *crawler) readPlace(k *vhostIndex, place uint16, ends time.Time) (done b
 type position struct {
 	where vhost.Where
 	lane  uint8
-	after uint64           // the last message
-	marks map[uint8]uint64 // those that were read before, of each lane
+	after uint64 // the last message
+	marks marks  // those that were read before, of each lane
 }
 
 // browse takes a portion of a place into a haul, and reports whether there is more.
@@ -101,15 +98,15 @@ func (c *crawler) browse(v vhost.Reader, at *position, place uint16, h *haul) (m
 		jump := false
 		next, there := v.Browse(vhost.Glance{Where: at.where, After: at.after, Looks: looksOnce}, func(x *vhost.Seen) bool {
 			if now := laneOf(x.ID); now != at.lane {
-				if at.lane = now; at.marks[now] >= x.ID { // the first of it were read before
-					at.after, jump = at.marks[now], true
+				if at.lane = now; at.marks.of(now) >= x.ID { // the first of it were read before
+					at.after, jump = at.marks.of(now), true
 					return false
 				}
 			}
 			at.after = x.ID
-			h.marks[at.lane] = x.ID
+			h.marks.raise(at.lane, x.ID)
 			if x.Persistent {
-				h.lasting[at.lane] = x.ID
+				h.lasting.raise(at.lane, x.ID)
 			}
 			if x.DeadLetter {
 				h.take(x, place)
@@ -136,15 +133,8 @@ func (c *crawler) keep(k *vhostIndex, place uint16, h *haul) error {
 		full := k.tail.full()
 		if len(h.documents) == 0 {
 			p := &k.record.Places[place]
-			for lane, id := range h.marks {
-				p.marks[lane] = max(p.marks[lane], id)
-			}
-			for lane, id := range h.lasting {
-				if p.Read == nil {
-					p.Read = map[uint8]uint64{}
-				}
-				p.Read[lane] = max(p.Read[lane], id)
-			}
+			p.marks.raiseAll(h.marks)
+			p.Read.raiseAll(h.lasting)
 		}
 		k.Unlock()
 		if full {

@@ -19,7 +19,7 @@ type window struct {
 	from, to uint64
 	known    []knownMessage
 	again    []idRange
-	marks    map[uint8]uint64
+	marks    marks
 	held     bool // the place holds messages
 }
 
@@ -79,7 +79,7 @@ func (c *crawler) sweepPlace(k *vhostIndex, place uint16, ends time.Time) (done 
 // window is what the sweep of a place compares next: up to the end of one segment.
 func (k *vhostIndex) window(place uint16, from *store) (*window, error) {
 	p := &k.record.Places[place]
-	w := &window{from: p.sweptTo, to: math.MaxUint64, again: k.again[place], marks: p.marks, held: p.held > 0}
+	w := &window{from: p.sweptTo, to: math.MaxUint64, again: k.again[place], marks: slices.Clone(p.marks), held: p.held > 0}
 	var in []*segment
 	for _, s := range k.segments {
 		for _, x := range s.meta.Places {
@@ -189,7 +189,7 @@ func (w *window) compare(x *vhost.Seen, at *int, gone *[]knownMessage) (take boo
 			here = true
 		}
 	}
-	if here || x.ID > w.marks[laneOf(x.ID)] {
+	if here || x.ID > w.marks.of(laneOf(x.ID)) {
 		return false
 	}
 	return held || x.DeadLetter && slices.ContainsFunc(w.again, func(r idRange) bool { return r.first <= x.ID && x.ID <= r.last })

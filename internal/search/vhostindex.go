@@ -1,7 +1,6 @@
 package search
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -57,19 +56,19 @@ type record struct {
 // placeRecord is a place by its number in a virtual host.
 type placeRecord struct {
 	vhost.Where
-	ID   uint32           `json:",omitempty"` // of the queue, 0: of the lost letters
-	Read map[uint8]uint64 `json:",omitempty"` // the greatest IDs that were read and outlive a start, by priority
-	Gone bool             `json:",omitempty"` // the queue was deleted
+	ID   uint32 `json:",omitempty"` // of the queue, 0: of the lost letters
+	Read marks  `json:",omitempty"` // the greatest IDs that were read and outlive a start, by priority
+	Gone bool   `json:",omitempty"` // the queue was deleted
 	// the queue is marked as a dead-letter queue
 	Marked bool `json:",omitempty"`
 
-	marks     map[uint8]uint64 // the greatest IDs that were read
-	met       bool             // since the virtual host was opened
-	published uint64           // messages that came, and
-	total     int              // how many there were, and
-	held      uint64           // how many messages it had held, when it was last looked at
-	holds     bool             // it holds more since: a sweep will find them
-	behind    int64            // messages to be read, about
+	marks     marks  // the greatest IDs that were read
+	met       bool   // since the virtual host was opened
+	published uint64 // messages that came, and
+	total     int    // how many there were, and
+	held      uint64 // how many messages it had held, when it was last looked at
+	holds     bool   // it holds more since: a sweep will find them
+	behind    int64  // messages to be read, about
 
 	sweep    bool      // it has to be compared with what is there,
 	sweepAt  time.Time // from then on;
@@ -89,7 +88,7 @@ func (k *vhostIndex) place(at placeName) (n uint16, ok bool) {
 	if n, ok := k.byPlace[at]; ok {
 		return n, true
 	}
-	p := placeRecord{Where: at.Where, ID: at.id, Marked: at.marked, marks: map[uint8]uint64{}}
+	p := placeRecord{Where: at.Where, ID: at.id, Marked: at.marked}
 	switch free := len(k.free); {
 	case free > 0:
 		n = k.free[free-1]
@@ -110,10 +109,7 @@ func (k *vhostIndex) loaded() {
 	for i := range k.record.Places {
 		p := &k.record.Places[i]
 		p.sweep = !p.Gone
-		p.marks = map[uint8]uint64{}
-		for lane, id := range p.Read {
-			p.marks[lane] = id
-		}
+		p.marks = slices.Clone(p.Read)
 		if !p.Gone {
 			k.byPlace[p.name()] = uint16(i)
 		}
@@ -218,10 +214,7 @@ func (k *vhostIndex) reopened(from *store, t *tail) error {
 	k.tail, k.gone, k.copied, k.copiedOf = t, map[int]bool{}, nil, 0
 	for i := range k.record.Places {
 		p := &k.record.Places[i]
-		p.marks = maps.Clone(p.Read)
-		if p.marks == nil {
-			p.marks = map[uint8]uint64{}
-		}
+		p.marks = slices.Clone(p.Read)
 		p.met, p.sweep, p.sweptTo, p.sweepAt = false, !p.Gone, 0, time.Time{}
 	}
 	return nil
@@ -232,7 +225,7 @@ func (r *record) clone() record {
 	c := *r
 	c.Places = slices.Clone(r.Places)
 	for i := range c.Places {
-		c.Places[i].Read = maps.Clone(c.Places[i].Read)
+		c.Places[i].Read = slices.Clone(c.Places[i].Read)
 	}
 	return c
 }

@@ -22,7 +22,7 @@ func (s *step) deadLetter(q *queueState, seq queue.Seq, reason fact.Reason, dept
 		return
 	}
 	s.markDirty(q, depth)
-	q.counters().Died[s.strategyOf(q)][reason]++
+	s.fatesOf(q).Died[s.strategyOf(q)][reason]++
 	if !q.settings.HasDLX && (reason != fact.DeliveryLimit || s.options.LostLettersMaxBytes == 0) {
 		s.countDiedAgainAtEnd(q, seq)
 		s.traffic.Fates[reason][FateNoDLX]++
@@ -53,7 +53,7 @@ func (s *step) deadLetter(q *queueState, seq queue.Seq, reason fact.Reason, dept
 	case p.stays:
 		f := fact.Fact{Kind: fact.Kept, Queue: q.id, Seq: seq, Durable: q.messages.Entry(seq).Flags&queue.Persistent != 0}
 		s.emit(&f)
-		q.counters().Kept++
+		s.fatesOf(q).Kept++
 	default:
 		s.leaves(q, &p, 0)
 		s.end(q, seq, p.end())
@@ -68,7 +68,7 @@ func (v *VHost) leaves(q *queueState, p *passage, ms int64) {
 	strategy := AtMostOnce
 	if q.settings.AtLeastOnce {
 		strategy = AtLeastOnce
-		q.counters().Confirmed++
+		v.fatesOf(q).Confirmed++
 	}
 	if p.stored == 0 {
 		v.traffic.Placing[strategy].note(ms)
@@ -81,7 +81,7 @@ func (s *step) deadLetterOnReject(q *queueState, m *message, depth int) passage 
 	if !q.settings.PassesOn() {
 		return passage{}
 	}
-	q.counters().Died[min(s.strategyOf(q), AtMostOnce)][fact.MaxLen]++ // it is never held
+	s.fatesOf(q).Died[min(s.strategyOf(q), AtMostOnce)][fact.MaxLen]++ // it is never held
 	deadLetter := *m
 	s.countDiedAgain(s.recordDeath(q, &deadLetter, fact.MaxLen))
 	s.traffic.Hops.note(len(deadLetter.history.Deaths))
@@ -354,7 +354,7 @@ func (s *step) recordDeath(from *queueState, m *message, reason fact.Reason) (ba
 
 // lose counts a dead letter that found no place; kept says that the lost store has it.
 func (v *VHost) lose(from *queueState, c fact.Cause, kept bool) {
-	from.counters().Lost[c]++
+	v.fatesOf(from).Lost[c]++
 	v.note(Loss{Queue: from.object.Name, Cause: c, Kept: kept})
 }
 

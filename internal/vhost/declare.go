@@ -297,7 +297,7 @@ func (s *step) purge(ch *channel, c *Command) *amqp.Error {
 	answer := Command{Kind: PurgeQueue, NoWait: c.NoWait}
 	s.purgeInPortions(ch, q, func(s *step, n uint64) {
 		n += off
-		q.counters().Purged += n
+		q.flow.Purged += n
 		s.markDirty(q, 0)
 		s.done(ch, &answer, Effect{Count: n})
 	})

@@ -105,7 +105,7 @@ func (v *VHost) BoundPutOff(n int) { v.offMax = n }
 // offFull reports whether q hands over nothing for now: it pauses because memory is short, and what consumers reject
 // is kept in memory, too. On a full disk they go on, for their acks free space.
 func (v *VHost) offFull(q *queueState) bool {
-	return q.off >= v.offMax && !v.cramped && v.pauses(q)
+	return int(q.off) >= v.offMax && !v.cramped && v.pauses(q)
 }
 
 // goesOn reports whether a message of q that dies for reason goes elsewhere.

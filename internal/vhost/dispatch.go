@@ -50,7 +50,7 @@ func (s *step) handTo(q *queueState, seq queue.Seq, e *queue.Entry, x *queue.Con
 		Kind: Deliver, Channel: ch.id, ConsumerTag: x.Tag, Tag: tag, Redelivered: e.Flags&queue.Redelivered != 0,
 		After: s.safeAfter(q, e), Message: s.delivered(q, seq, e),
 	})
-	q.counters().delivered(e, x.NoAck)
+	q.flow.delivered(e, x.NoAck)
 	if x.NoAck {
 		s.end(q, seq, fact.Acked)
 		return
@@ -119,7 +119,7 @@ func (s *step) getHead(ch *channel, q *queueState, how *Definition) (more bool) 
 	for {
 		seq, e, ok := q.messages.Head()
 		if !ok || q.deleted || s.offFull(q) {
-			q.counters().GotNone++
+			q.flow.GotNone++
 			s.effect(Effect{Kind: DeliverNone, Command: Get, Channel: ch.id, After: s.newest()})
 			return false
 		}
@@ -143,7 +143,7 @@ func (s *step) getHead(ch *channel, q *queueState, how *Definition) (more bool) 
 			Kind: DeliverGot, Command: Get, Channel: ch.id, Tag: tag, Redelivered: e.Flags&queue.Redelivered != 0,
 			Count: uint64(q.messages.Ready() - 1), After: max(s.newest(), s.safeAfter(q, e)), Message: s.delivered(q, seq, e),
 		})
-		q.counters().fetched(e, how.NoAck)
+		q.flow.fetched(e, how.NoAck)
 		if how.NoAck {
 			s.end(q, seq, fact.Acked)
 			return false

@@ -75,7 +75,7 @@ func (s *step) holdDeadLetter(q *queueState, seq queue.Seq, m *message, p passag
 		f.History = q.messages.Side(seq).History
 	} else {
 		f.History = s.historyOf(m, f.Durable)
-		q.counters().Held++
+		s.fatesOf(q).Held++
 	}
 	s.emit(&f)
 	s.markDirty(q, 0)
@@ -146,7 +146,7 @@ func (s *step) retry(q *queueState, seq queue.Seq, only fact.QueueID, depth int)
 		again: true, had: was.took, only: only,
 	})
 	if p.missing != 0 && p.missing != fact.Moved {
-		q.counters().Retried[p.missing-HeldCauses[0]]++
+		s.fatesOf(q).Retried[p.missing-HeldCauses[0]]++
 	}
 	switch {
 	case p.missing == 0:
@@ -167,7 +167,10 @@ func (s *step) retry(q *queueState, seq queue.Seq, only fact.QueueID, depth int)
 
 // deadLetterRouteOf returns where q's dead letters lead.
 func (v *VHost) deadLetterRouteOf(q *queueState) *deadLetterRoute {
-	w, set := &q.deadLetterRoute, q.settings
+	if q.deadLetterRoute == nil {
+		q.deadLetterRoute = &deadLetterRoute{}
+	}
+	w, set := q.deadLetterRoute, q.settings
 	if w.number > 0 && w.version == v.topo.Version() && w.dlx == set.DeadLetterExchange && w.dlrk == set.DeadLetterRoutingKey {
 		return w
 	}

@@ -41,7 +41,7 @@ func (d *duel) state() *oracle.State {
 		})
 	}
 	for _, q := range v.queues {
-		for c, n := range q.counters().Lost {
+		for c, n := range q.counts().Lost {
 			if n > 0 {
 				s.Lost[q.object.Name+" "+fact.Cause(c).String()] = n
 			}

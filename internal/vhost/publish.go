@@ -461,9 +461,9 @@ func (s *step) enqueue(q *queueState, m *message) (durable bool) {
 	if q.holdsAsDeadLetter(&f.Entry) {
 		s.noteDeadLetter(q, &f, m)
 	}
-	q.counters().Published++
+	q.flow.Published++
 	if durable {
-		q.counters().Written++
+		q.flow.Written++
 	}
 	return durable
 }
@@ -471,12 +471,12 @@ func (s *step) enqueue(q *queueState, m *message) (durable bool) {
 // noteDeadLetter counts a dead letter that came to q. If the broker knows no death of it, its time
 // is that of its arrival, which it keeps when a redrive moves it. Source: ours, decision 26.
 func (s *step) noteDeadLetter(q *queueState, enqueued *fact.Fact, m *message) {
-	q.counters().DeadLetters++
+	q.flow.DeadLetters++
 	if m.history != nil && len(m.history.Deaths) > 0 {
 		return
 	}
 	if m.history == nil && m.arrived == 0 {
-		q.counters().Republished++
+		q.flow.Republished++
 	}
 	s.emitArrived(enqueued, cmp.Or(m.arrived, s.Wall))
 }

@@ -4,6 +4,12 @@ import "github.com/bartleby-mq/bartleby/internal/vhost/fact"
 
 // QueueStats counts what happened in a queue since the vhost was opened.
 type QueueStats struct {
+	QueueFlow
+	QueueFates
+}
+
+// QueueFlow counts what comes into a queue and what consumers take.
+type QueueFlow struct {
 	// Published: copies that came in, dead letters among them
 	Published, Delivered, Got, Acked uint64
 	DeliveredNoAck, GotNoAck         uint64 // of Delivered and Got, without acknowledgement
@@ -12,9 +18,13 @@ type QueueStats struct {
 	DeadLetters                      uint64 // of Published: dead letters
 	// of DeadLetters: clients published them, no death of them is known
 	Republished uint64
-	Written     uint64                           // of Published: copies in the log
-	Purged      uint64                           // messages that a purge took
-	Died        [strategies][fact.Reasons]uint64 // by Strategy and Reason
+	Written     uint64 // of Published: copies in the log
+	Purged      uint64 // messages that a purge took
+}
+
+// QueueFates counts what else becomes of the messages of a queue. Most queues have nothing of it to count.
+type QueueFates struct {
+	Died [strategies][fact.Reasons]uint64 // by Strategy and Reason
 	// dead letters of AtLeastOnce that all their targets have
 	Confirmed uint64
 	// dead letters of this queue that found no place, by Cause
@@ -32,21 +42,28 @@ type QueueStats struct {
 	CameBack            uint64 // of Redriven: have died again, wherever that was
 }
 
-// counters is what q counts in, from now on if not before.
-func (q *queueState) counters() *QueueStats {
-	if q.stats == nil {
-		q.stats = &QueueStats{}
+// fatesOf is where the fates of q are counted, from now on if not before.
+func (v *VHost) fatesOf(q *queueState) *QueueFates {
+	if q.fates == nil {
+		q.fates = &QueueFates{}
+		if v.queues[q.id] == q { // else it is not counted itself
+			v.queueBytes += fatesBytes
+		}
 	}
-	return q.stats
+	return q.fates
 }
 
 // counts is what q has counted.
-func (q *queueState) counts() QueueStats {
-	if q.stats == nil {
-		return QueueStats{}
+func (q *queueState) counts() (s QueueStats) {
+	s.QueueFlow = q.flow
+	if q.fates != nil {
+		s.QueueFates = *q.fates
 	}
-	return *q.stats
+	return s
 }
+
+// hasCounted reports whether q has counted anything.
+func (q *queueState) hasCounted() bool { return q.fates != nil || q.flow != QueueFlow{} }
 
 // Strategy is how dead letters leave a queue. Source: RabbitMQ prometheus, dead_letter_strategy.
 type Strategy uint8
@@ -121,8 +138,7 @@ func (v *VHost) keepCounts(q *queueState) {
 	if v.gone[q.object.Type] == nil {
 		v.gone[q.object.Type] = &QueueStats{}
 	}
-	if q.stats != nil {
-		v.gone[q.object.Type].Add(q.stats)
-	}
+	counted := q.counts()
+	v.gone[q.object.Type].Add(&counted)
 	v.missedBy(q)
 }

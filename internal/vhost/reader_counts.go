@@ -1,18 +1,6 @@
 package vhost
 
-import (
-	"github.com/bartleby-mq/bartleby/internal/queue"
-	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
-)
-
-// QueueCounts is what changes of a queue from moment to moment.
-type QueueCounts struct {
-	ID                        fact.QueueID
-	Ready, Unacked, Consumers int
-	Waiting, Held             int
-	HeldBy                    [fact.Causes]int // by why they are held
-	Stats                     QueueStats
-}
+import "github.com/bartleby-mq/bartleby/internal/vhost/fact"
 
 // CountsByType sums up what the queues of each type have counted since the vhost was opened, those that are no more
 // among them. The map is the caller's.
@@ -27,9 +15,8 @@ func (r Reader) CountsByType() map[string]QueueStats {
 		sum(kind, s)
 	}
 	for q := range r.v.named() {
-		if q.stats != nil {
-			sum(q.object.Type, q.stats)
-		}
+		counted := q.counts()
+		sum(q.object.Type, &counted)
 	}
 	return all
 }
@@ -41,16 +28,6 @@ func (r Reader) QueueNames() []string {
 		names = append(names, q.object.Name)
 	}
 	return names
-}
-
-// Counts visits every queue, in no order: cheap enough to be asked again and again where Queues is not.
-func (r Reader) Counts(visit func(QueueCounts)) {
-	for q := range r.v.named() {
-		visit(QueueCounts{
-			ID: q.id, Ready: q.messages.Ready(), Unacked: q.messages.Unacked(), Consumers: q.consumers.Len(),
-			Waiting: q.messages.Count(queue.Waiting), Held: q.messages.Count(queue.Held), HeldBy: q.heldBy, Stats: q.counts(),
-		})
-	}
 }
 
 // Traffic tells what the vhost has counted.

@@ -28,7 +28,7 @@ type QueueSample struct {
 	NextRetry                Instant              // none of Waiting is ready before; 0: nothing waits
 	DeadLetterWay            DeadLetterWay
 	Counted                  bool        // false: Stats are all 0
-	Stats                    *QueueStats // never nil; shared, and changed by the vhost: copy what is kept
+	Stats                    *QueueStats // never nil; lent as the sample is: copy what is kept
 }
 
 // DeadLetterWay is where the dead letters of a queue go, as far as that can be known before they die.
@@ -55,7 +55,7 @@ const (
 type Sampling struct {
 	begun   bool
 	gone    map[string]QueueStats
-	none    QueueStats // of queues that have counted nothing
+	stats   QueueStats // of the queue that is visited
 	after   fact.QueueID
 	version uint64                           // of the topology, for
 	ways    map[deadLetterKey][]fact.QueueID // where an exchange leads
@@ -145,9 +145,9 @@ func (v *VHost) endSampling(s *Sampling) {
 // missedBy notes what a queue has counted that is being deleted with those samplings that have not visited it.
 func (v *VHost) missedBy(q *queueState) {
 	for _, p := range v.samplings {
-		if s := p.Value(); s != nil && s.after < q.id && q.stats != nil {
-			n := s.gone[q.object.Type]
-			n.Add(q.stats)
+		if s := p.Value(); s != nil && s.after < q.id && q.hasCounted() {
+			n, counted := s.gone[q.object.Type], q.counts()
+			n.Add(&counted)
 			s.gone[q.object.Type] = n
 		}
 	}
@@ -161,13 +161,12 @@ func (r Reader) sample(q *queueState, to *Sampling, x *QueueSample) {
 		Ready: m.Ready(), Unacked: m.Unacked(), Waiting: m.Count(queue.Waiting), Held: m.Count(queue.Held),
 		DeadLetters: q.deadLetters(), ReadyBytes: m.Bytes(queue.Ready), UnackedBytes: m.Bytes(queue.Unacked),
 		WaitingBytes: m.Bytes(queue.Waiting), HeldBytes: m.Bytes(queue.Held),
-		Consumers: q.consumers.Len(), DeadLetterWay: r.deadLetterWay(q, to), Stats: &to.none,
+		Consumers: q.consumers.Len(), DeadLetterWay: r.deadLetterWay(q, to),
+		Counted: q.hasCounted(), Stats: &to.stats,
 	}
-	if q.stats != nil {
-		x.Counted, x.Stats = true, q.stats
-	}
+	to.stats = q.counts()
 	for i, c := range HeldCauses {
-		x.HeldBy[i] = q.heldBy[c]
+		x.HeldBy[i] = int(q.heldBy[c])
 	}
 	if x.Waiting > 0 {
 		x.NextRetry = m.NextDue()

@@ -173,7 +173,7 @@ func (s *step) countDiedAgain(by fact.JobID) {
 		j.back++
 		s.traffic.Redrives.CameBack++
 		if source := s.whereabouts(j.Source); source != nil {
-			source.counters().CameBack++
+			s.fatesOf(source).CameBack++
 		}
 		s.wakeJob(j, s.From+backDelay)
 	}
@@ -414,7 +414,7 @@ func (s *step) tryOne(j *job, p *Progress, source *queueState, seq queue.Seq) {
 	case why != 0:
 		p.Refused[why]++
 		s.traffic.Redrives.Refused++
-		source.counters().RedrivesRefused++
+		s.fatesOf(source).RedrivesRefused++
 	case j.StopNoConsumer && !w.served():
 		p.State, p.Note = JobStopped, "no_consumer"
 	default:

@@ -184,7 +184,7 @@ func (s *step) redriveOne(o *JobSpec, job fact.JobID, w destination, source *que
 	}
 	s.traffic.Redrives.Moved++
 	if !keep {
-		source.counters().Redriven++
+		s.fatesOf(source).Redriven++
 		s.end(source, seq, fact.Redriven)
 	}
 }
@@ -225,7 +225,7 @@ func (s *step) discardOne(source *queueState, seq queue.Seq) {
 		s.end(source, seq, fact.GonePurged)
 		return
 	}
-	source.counters().Discarded++
+	s.fatesOf(source).Discarded++
 	if s.options.LostLettersMaxBytes == 0 {
 		s.end(source, seq, fact.Discarded)
 		return

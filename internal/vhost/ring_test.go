@@ -50,7 +50,7 @@ func TestRingOfQueuesEnds(t *testing.T) {
 			}
 			held := 0
 			for _, q := range w.v.queues {
-				held += q.heldBy[fact.LostHops]
+				held += int(q.heldBy[fact.LostHops])
 			}
 			if lost := w.v.Reader().LostStore().ByCause[fact.LostHops]; lost+uint64(held) != 1 || (held == 1) != (name == "held") {
 				t.Errorf("of one dead letter %d are held for their hops, %d lost by them: books %+v", held, lost,

@@ -69,7 +69,7 @@ func (s *step) postpone(keepers []*topology.Exchange, m *message) (kept []Schedu
 		if later.name != "" {
 			s.giveKey(q, f.Seq, later.name)
 		}
-		q.counters().Published++
+		q.flow.Published++
 		s.traffic.Scheduled.Published++
 		kept = append(kept, ScheduledID{q.id, uint64(f.Seq)})
 	}

@@ -168,10 +168,10 @@ func (s *step) returnOne(q *queueState, seq queue.Seq, failed bool) {
 	f := fact.Fact{Kind: fact.Returned, Queue: q.id, Seq: seq, Failed: failed, Durable: e.Flags&queue.Persistent != 0}
 	switch {
 	case over && set.RetryType != RetryDisabled:
-		q.counters().Exhausted++
+		s.fatesOf(q).Exhausted++
 	case !over && !late:
 		if f.At = at; at != 0 {
-			q.counters().Waits++
+			s.fatesOf(q).Waits++
 		}
 	}
 	s.emit(&f)

@@ -69,11 +69,18 @@ func (v *VHost) AddsObject(c *Command) bool {
 	return false
 }
 
-// queueBytes is about how many bytes of memory a queue takes without its priorities, messages and consumers.
-const queueBytes = 1700
+// What a queue takes in bytes of memory, about: with what the index of dead letters and the history of its length keep
+// of it, without its priorities, messages and consumers; and what its fates take if it has counted any.
+const (
+	queueBytes = 1900
+	fatesBytes = 480
+)
 
 func (q *queueState) bytes() int64 {
 	n := queueBytes + queue.PriorityBytes*int(q.messages.PriorityMax())
+	if q.fates != nil {
+		n += fatesBytes
+	}
 	return int64(n + len(q.object.Name) + q.object.Arguments.Memory())
 }
 

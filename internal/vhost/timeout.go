@@ -97,7 +97,7 @@ func (s *step) expel(ch *channel, x *queue.Consumer) {
 	s.unsubscribes(ch.conn, x)
 	s.effect(Effect{Kind: Cancelled, Channel: ch.id, ConsumerTag: x.Tag, After: s.newest()})
 	if q := s.queues[fact.QueueID(x.Queue)]; q != nil && q.consumers.Remove(x) {
-		q.counters().TimedOut++
+		s.fatesOf(q).TimedOut++
 		s.markDirty(q, 0)
 		s.consumerLeft(q)
 	}

@@ -303,7 +303,7 @@ func (v *VHost) forgetFlow(exchange string) {
 }
 
 // delivered counts a message that is handed to a consumer.
-func (s *QueueStats) delivered(e *queue.Entry, noAck bool) {
+func (s *QueueFlow) delivered(e *queue.Entry, noAck bool) {
 	s.Delivered++
 	if noAck {
 		s.DeliveredNoAck++
@@ -314,7 +314,7 @@ func (s *QueueStats) delivered(e *queue.Entry, noAck bool) {
 }
 
 // fetched counts a message that a get has fetched.
-func (s *QueueStats) fetched(e *queue.Entry, noAck bool) {
+func (s *QueueFlow) fetched(e *queue.Entry, noAck bool) {
 	s.Got++
 	if noAck {
 		s.GotNoAck++
@@ -326,7 +326,7 @@ func (s *QueueStats) fetched(e *queue.Entry, noAck bool) {
 
 // acked counts a message that a consumer has settled, and in queues that count them at which delivery.
 func (v *VHost) acked(q *queueState, seq queue.Seq) {
-	q.counters().Acked++
+	q.flow.Acked++
 	if !q.settings.Counts {
 		return
 	}

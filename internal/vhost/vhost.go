@@ -141,7 +141,7 @@ type queueState struct {
 	policy    string    // names, "" if none
 	operator  string
 
-	near            int              // its messages that are in the set by themselves
+	near            int32            // its messages that are in the set by themselves
 	armed           deadline.Instant // where only the head may expire: its deadline in the set, 0 if none
 	expires         deadline.Instant // deadline in the set for the queue itself, 0 if none
 	lastMoved       storage.Index    // newest batch that moved a message here
@@ -149,15 +149,16 @@ type queueState struct {
 	consumed        bool             // had a consumer: auto-delete may strike
 	zero            []queue.Seq      // enqueued with TTL 0 in this step: handed over in it, or expired
 	dirty           bool
-	off             int              // of VHost.off
+	off             int32            // of VHost.off
 	excess          deadline.Instant // in the set: over its limit, what is left goes with the next tick; 0: it is not
 	again           deadline.Instant // in the set: the next tick looks at it, 0: it need not
 	deleted         bool
 	leaving         bool // it is about to be deleted: its name is free
 	held            map[queue.Seq]heldInfo
-	heldBy          [fact.Causes]int // held dead letters
-	deadLetterRoute deadLetterRoute  // of them
-	stats           *QueueStats      // nil: it has counted nothing
+	heldBy          [fact.Causes]int32 // held dead letters
+	deadLetterRoute *deadLetterRoute   // of them; nil: none was held so far
+	flow            QueueFlow
+	fates           *QueueFates // nil: it has counted none
 	inflows         []*inflow
 	schedule        *schedule // nil: it is not one
 }
@@ -304,7 +305,7 @@ func (v *VHost) Check() error {
 func (q *queueState) check() error {
 	n := 0
 	for _, k := range q.heldBy {
-		n += k
+		n += int(k)
 	}
 	if held := q.messages.Count(queue.Held); len(q.held) != held || n != held {
 		return fmt.Errorf("%d dead letters are held, %d known, %d counted by cause", held, len(q.held), n)

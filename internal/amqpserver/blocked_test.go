@@ -61,6 +61,35 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
+// If it failed, thousands of connections that an alarm blocks, or that have much under way together, would hold a large
+// buffer each for the little that each has sent, while memory is short: see TestTightReadsAreTiny.
+func TestBlockedConnectionsReadLittle(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(o *Options) { o.UnfinishedMax = 4 << 20 }, func(b *bed) {
+		c := b.open(0)
+		c.openChannel(1)
+		tiny := func(why string, want bool) {
+			t.Helper()
+			b.server.mu.Lock()
+			defer b.server.mu.Unlock()
+			for _, conn := range b.server.mu.conns {
+				if got := conn.input.tight(); got != want {
+					t.Errorf("%s: reads are tiny: %t", why, got)
+				}
+			}
+		}
+		tiny("at first", false)
+		c.session.block(true)
+		tiny("blocked", true)
+		c.session.block(false)
+		tiny("not blocked any more", false)
+		b.server.underWay.Add(b.server.options.UnfinishedMax)
+		tiny("much is under way", true)
+		b.server.underWay.Add(-b.server.options.UnfinishedMax)
+		tiny("nothing is under way any more", false)
+	})
+}
+
 // If it failed, what a client published during an alarm would be dropped because it closes its connection; or a client
 // that gives up would stay.
 func TestBlockedClientCloses(t *testing.T) {

@@ -14,12 +14,13 @@ type load struct {
 
 // buffers keeps what reads and writes were done with for their next use, bounded, for all connections.
 type buffers struct {
-	small, large             chan *load
+	tiny, small, large       chan *load
 	chunksSmall, chunksLarge chan []byte
 }
 
 func newBuffers() buffers {
 	return buffers{
+		tiny:        make(chan *load, readBuffersKept),
 		small:       make(chan *load, readBuffersKept),
 		large:       make(chan *load, readBuffersKept),
 		chunksSmall: make(chan []byte, chunksKeptSmall),
@@ -31,6 +32,8 @@ func newBuffers() buffers {
 func (b *buffers) load(size int) *load {
 	var kept chan *load
 	switch {
+	case size <= readBufferTiny:
+		kept, size = b.tiny, readBufferTiny
 	case size <= readBufferSmall:
 		kept, size = b.small, readBufferSmall
 	case size <= 2*readBufferSmall: // the rest of the largest frame before a login
@@ -67,6 +70,8 @@ func (b *buffers) recycle(l *load) {
 	}
 	var kept chan *load
 	switch len(l.buf) {
+	case readBufferTiny:
+		kept = b.tiny
 	case readBufferSmall:
 		kept = b.small
 	case readBufferLarge:

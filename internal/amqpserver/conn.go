@@ -98,8 +98,8 @@ func newConn(s *Server, id uint64, accepted net.Conn) *conn {
 	c.tls, _ = accepted.(*tls.Conn)
 	c.log = s.log.With("category", "connection")
 	c.input.socket, c.input.buffers = socket, &s.buffers
-	c.input.frameMax, c.input.size = loginFrameMax, readBufferSmall
-	c.input.tight, c.input.hold = c.isTight, c.holdFrame
+	c.input.frameMax, c.input.size = loginFrameMax, readBufferTiny
+	c.input.tight, c.input.hold = c.readsTiny, c.holdFrame
 	c.ofUser = &userLoad{}
 	c.encoder.conn = c
 	c.mu.about.State = "starting"

@@ -23,7 +23,7 @@ type input struct {
 	free       int // octets lent for the read under way
 	size       int // of the next buffer: what the last read lets expect
 
-	tight func() bool   // there is little space: read into small buffers; may be nil
+	tight func() bool   // there is little space: read into tiny buffers; may be nil
 	hold  func(n int64) // counts the octets of a large buffer that waits for the rest of a frame; may be nil
 	held  int64         // those
 }
@@ -97,28 +97,35 @@ func (in *input) fill() error {
 	in.received.Add(uint64(n))
 	in.reads.Add(1)
 	switch {
-	case in.frameMax <= loginFrameMax || in.tight != nil && in.tight():
+	case n == in.free && len(in.load.buf) <= readBufferTiny:
 		in.size = readBufferSmall
-	case n == in.free:
+	case n == in.free && in.frameMax > loginFrameMax:
 		in.size = readBufferLarge
+	case n < readBufferTiny/2:
+		in.size = readBufferTiny
 	case n < readBufferSmall/2:
 		in.size = readBufferSmall
 	}
 	return nil
 }
 
+// nextSize is the size of the next buffer, unless what is there takes more.
+func (in *input) nextSize() int {
+	if in.tight != nil && in.tight() {
+		return readBufferTiny
+	}
+	return in.size
+}
+
 // lend is that of lender.
 func (in *input) lend() []byte {
 	switch {
 	case in.load == nil:
-		in.load = in.buffers.load(in.size)
+		in.load = in.buffers.load(in.nextSize())
 	case in.start == in.end:
 		in.start, in.end = 0, 0
 	case in.bufferSize(in.load) > len(in.load.buf):
-		small := in.load
-		in.load = in.buffers.load(in.bufferSize(small))
-		in.move(small)
-		in.buffers.recycle(small)
+		in.moveTo(in.bufferSize(in.load))
 	case in.start+in.whole(in.load) > len(in.load.buf):
 		in.move(in.load)
 	}
@@ -139,19 +146,29 @@ func (in *input) idle() bool {
 // waitForRest keeps what has come of a frame while the rest of it does not come: in a small buffer if it is little, or
 // else counted. It reports true if there is another buffer now.
 func (in *input) waitForRest() bool {
-	switch large := in.load; {
-	case len(large.buf) <= 2*readBufferSmall:
+	rest := in.end - in.start
+	switch size := len(in.load.buf); {
+	case size > readBufferTiny && rest <= readBufferTiny/2:
+		in.moveTo(readBufferTiny)
+		return true
+	case size <= 2*readBufferSmall:
 		return false
-	case in.end-in.start <= readBufferSmall/2:
-		in.load = in.buffers.load(readBufferSmall)
-		in.move(large)
-		in.buffers.recycle(large)
+	case rest <= readBufferSmall/2:
+		in.moveTo(readBufferSmall)
 		return true
 	case in.hold != nil && in.held == 0:
-		in.held = int64(len(large.buf))
+		in.held = int64(size)
 		in.hold(in.held)
 	}
 	return false
+}
+
+// moveTo goes on with another load, whose buffer has space for size octets at least.
+func (in *input) moveTo(size int) {
+	was := in.load
+	in.load = in.buffers.load(size)
+	in.move(was)
+	in.buffers.recycle(was)
 }
 
 // move copies what is not cut yet to the beginning of the present load.
@@ -162,7 +179,9 @@ func (in *input) move(from *load) {
 
 // bufferSize is the size of a buffer in which what is not cut yet fits, and the frame at start as a
 // whole, if one has begun.
-func (in *input) bufferSize(from *load) int { return max(in.size, in.whole(from), in.end-in.start) }
+func (in *input) bufferSize(from *load) int {
+	return max(in.nextSize(), in.whole(from), in.end-in.start)
+}
 
 // whole is how many octets the frame at start takes; one more than there are while that is not known. It
 // believes in no size beyond frameMax.

@@ -86,6 +86,35 @@ func say(t *testing.T, to net.Conn, octets []byte) {
 	}
 }
 
+// If it failed, a connection that has sent much before would read into a large buffer for the little that it sends while
+// memory is short, and what is read may wait in its buffer for very long.
+func TestTightReadsAreTiny(t *testing.T) {
+	t.Parallel()
+	s, peer := pair(t)
+	b, tight := newBuffers(), true
+	in := &input{socket: s, buffers: &b, frameMax: 131072, size: readBufferLarge, tight: func() bool { return tight }}
+	for _, want := range []int{readBufferTiny, readBufferTiny, readBufferLarge} {
+		if tight = want == readBufferTiny; !tight {
+			in.size = readBufferLarge
+		}
+		if _, err := peer.Write(wire.AppendHeartbeat(nil)); err != nil {
+			t.Fatal(err)
+		}
+		if err := in.fill(); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(in.load.buf); n != want {
+			t.Errorf("tight %t: a buffer of %d octets", tight, n)
+		}
+		if _, ok, err := in.frame(); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		in.size = readBufferLarge
+		in.buffers.recycle(in.load)
+		in.drop()
+	}
+}
+
 // If it failed, a few octets of a frame would hold a large buffer, before the login, too; or what is large would not be
 // counted.
 func TestUnfinishedFrameHoldsLittle(t *testing.T) {
@@ -95,8 +124,8 @@ func TestUnfinishedFrameHoldsLittle(t *testing.T) {
 		sent      int // octets of a frame that announces more
 		buf, held int
 	}{
-		{131072, 100, readBufferSmall, 0}, {131072, 4000, readBufferSmall, 0}, {131072, 50_000, readBufferLarge, readBufferLarge},
-		{loginFrameMax, 8, 2 * readBufferSmall, 0}, {loginFrameMax, 8196, 2 * readBufferSmall, 0},
+		{131072, 100, readBufferTiny, 0}, {131072, 4000, readBufferSmall, 0}, {131072, 50_000, readBufferLarge, readBufferLarge},
+		{loginFrameMax, 8, readBufferTiny, 0}, {loginFrameMax, 8196, 2 * readBufferSmall, 0},
 	} {
 		s, peer := pair(t)
 		if s.raw == nil {

@@ -3,10 +3,12 @@ package amqpserver
 import "time"
 
 const (
-	// readBufferSmall and readBufferLarge are the octets of a read buffer: a connection that sends little reads into
-	// a small one, one that fills it goes on with a large one, in which one read brings hundreds of messages. One that
-	// waits holds none, where the system allows that.
+	// readBufferTiny, readBufferSmall and readBufferLarge are the octets of a read buffer: a connection that sends
+	// little reads into a tiny one, one that fills it goes on with the next, in the largest of which one read brings
+	// hundreds of messages. One that waits holds none, where the system allows that. When the batches that the engine
+	// has take much memory, or the connection waits to publish, all reads are tiny: what is read stays in its buffer.
 	// Source: ours, decision 22.
+	readBufferTiny  = 2 << 10
 	readBufferSmall = 8 << 10
 	readBufferLarge = 256 << 10
 

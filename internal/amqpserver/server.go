@@ -152,6 +152,9 @@ func (c *conn) isTight() bool {
 	return most > 0 && (c.server.underWay.Load() > most || c.ofUser.underWay.Load() > most/4*3)
 }
 
+// readsTiny reports whether what the connection sends is read in tiny pieces: it may have to wait for long.
+func (c *conn) readsTiny() bool { return c.blocked.Load() || c.isTight() }
+
 func (s *Server) leave() {
 	if s.places != nil {
 		<-s.places

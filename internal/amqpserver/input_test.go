@@ -86,8 +86,8 @@ func say(t *testing.T, to net.Conn, octets []byte) {
 	}
 }
 
-// If it failed, a connection that has sent much before would read into a large buffer for the little that it sends while
-// memory is short, and what is read may wait in its buffer for very long.
+// If it failed, a connection that has sent much before would read into a large buffer for the little that it sends
+// while memory is short, and what is read may wait in its buffer for very long.
 func TestTightReadsAreTiny(t *testing.T) {
 	t.Parallel()
 	s, peer := pair(t)

@@ -171,6 +171,13 @@ func (w *logWriter) settle() {
 	<-settled
 }
 
+// settleAndMark waits as settle does, and until the journal itself says how far it is safe. The error is the journal's.
+func (w *logWriter) settleAndMark() error {
+	marked := make(chan error, 1)
+	w.do(func(*logWriter) { marked <- w.tables.run(w.journal, (*journal.Journal).MarkSafeTask) })
+	return <-marked
+}
+
 // urge asks for a sync of what was appended to a log: somebody waits for it.
 func (w *logWriter) urge(log storage.LogID) {
 	w.mu.Lock()

@@ -107,9 +107,14 @@ func (e *Engine) rewriteOne(w *journal.Rewriting) (gone int, err error) {
 	for log := range spans {
 		return 0, fmt.Errorf("log %d: its vhost is down, so the live data is unknown", log)
 	}
-	// What was not marked has ended: by batches that must be safe before it may go.
-	if e.writer.settle(); e.writer.losses.Load() != losses {
+	// What was not marked has ended: by batches that must be safe before it may go, and must never look like an
+	// unfinished tail.
+	err = e.writer.settleAndMark()
+	if e.writer.losses.Load() != losses {
 		return 0, errors.New("batches were lost: the data of messages that they ended is needed again")
+	}
+	if err != nil {
+		return 0, err
 	}
 	for done := false; !done; {
 		began := time.Now()

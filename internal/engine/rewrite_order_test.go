@@ -122,3 +122,37 @@ func TestAVHostThatIsDownKeepsWhatItHas(t *testing.T) {
 		expectLeft(t, other, "work", sent, nil)
 	})
 }
+
+// TestWhatHasEndedIsRecordedAsSafeBeforeItGoes says that a record goes with its segment before the journal itself says
+// that what ended it is safe: damage to that would look like an unfinished tail, a start would cut it, and the record
+// would be needed again.
+func TestWhatHasEndedIsRecordedAsSafeBeforeItGoes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := diskOf(1)
+		e := start(t, d, small)
+		defer stop(t, e)
+		c := attach(t, e, "")
+		defer c.session.Close()
+		leaveFew(t, e, c)
+		segment, _ := d.groupOf(c, vhost.Command{Kind: vhost.Ack, Multiple: true})
+		release := d.holdCalls(func(c vfs.Call) bool { return c.Op == "write" && c.Name == segment })
+		rounds := 0
+		done := make(chan error)
+		go func() {
+			done <- e.rewrite(func() bool {
+				rounds++
+				return rounds == 1
+			})
+		}()
+		synctest.Wait()
+		gone := &e.writer.statistics.rewritten
+		if gone.Load() > 0 {
+			t.Error("a segment is gone before the journal says that what has ended is safe")
+		}
+		release()
+		if err := <-done; err != nil || gone.Load() == 0 {
+			t.Errorf("%d segments were compacted: %v", gone.Load(), err)
+		}
+	})
+}

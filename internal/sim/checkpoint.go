@@ -239,9 +239,13 @@ func (w *world) copy(z *checkpoint) error {
 	return err
 }
 
-// adopt puts the new segment in the place of the sparse ones, once all is safe that has ended meanwhile.
+// adopt puts the new segment in the place of the sparse ones, once all is safe that has ended meanwhile, and the disk
+// says so.
 func (w *world) adopt(z *checkpoint) error {
 	if !w.settle() || w.checkpoint != z {
+		return nil
+	}
+	if w.markSafe(); w.checkpoint != z {
 		return nil
 	}
 	var n int

@@ -26,7 +26,7 @@ func (w *world) checkDeadline(st *step, e *ledger.Entry, m *clients.Message) {
 	}
 	from, want := w.checkDelivery(st, e, m), deadline.Instant(0)
 	switch {
-	case ttl == 0 && from == st.stamp.From:
+	case ttl == 0 && e.Until == 0:
 		want = st.stamp.Now
 	case ttl >= 0:
 		want = from + deadline.Instant(ttl)

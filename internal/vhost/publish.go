@@ -447,13 +447,13 @@ func (s *step) enqueue(q *queueState, m *message) (durable bool) {
 	}
 	f.Entry.Flags = m.historyFlags()
 	s.flag(q, &f.Entry, ref, durable, m.reportsFailureIn(q))
-	if m.until > s.From {
+	if m.until > s.Now { // not From: what is left of this millisecond is waited for
 		f.At = m.until
 	}
 	if m.history != nil {
 		f.History = s.historyOf(m, durable)
 	}
-	if f.Entry.ExpireAt != 0 && f.Entry.ExpireAt <= s.From {
+	if f.Entry.ExpireAt != 0 && f.Entry.ExpireAt <= s.From && f.At == 0 {
 		f.Entry.ExpireAt = s.Now // TTL 0: good for this step only
 		q.zero = append(q.zero, f.Seq)
 	}

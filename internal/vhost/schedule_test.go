@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
@@ -217,5 +218,42 @@ func TestScheduleKeysAreBounded(t *testing.T) {
 	play("advance 2s")
 	if v.keyCount != 0 {
 		t.Errorf("when all messages were due, there are %d keys", v.keyCount)
+	}
+}
+
+// TestATimeOfDeliveryInThisMillisecond says that a message is delivered in the millisecond before the time that its
+// publisher has asked for, or expires then.
+func TestATimeOfDeliveryInThisMillisecond(t *testing.T) {
+	t.Parallel()
+	for _, ttl := range []string{"", "0"} {
+		w := newWorld()
+		must(t, w, open("a")...)
+		must(t, w, Command{Kind: DeclareQueue, Channel: 1, Definition: &Definition{Name: "q", Durable: true}})
+		next := amqp.Int64(int64(w.now) + 1)
+		p := amqp.Properties{Has: amqp.FlagHeaders, Headers: amqp.Table{{Name: deliveryTimeHeader, Value: next}}}
+		if ttl != "" {
+			p.Has, p.Expiration = p.Has|amqp.FlagExpiration, ttl
+		}
+		s := w.stamp()
+		s.From++ // a part of the millisecond is over
+		c := Command{Kind: Publish, Channel: 1, Key: []byte("q"), Properties: amqp.AppendProperties(nil, &p)}
+		if err := w.v.Step(s, c, &w.out); err != nil {
+			t.Fatal(err)
+		}
+		w.end(t)
+		q := w.v.queueNamed("q").messages
+		must(t, w, Command{Kind: Tick})
+		if q.Ready() != 0 || q.Count(queue.Waiting) != 1 {
+			t.Errorf("TTL %q: before its time %d messages are ready, %d wait", ttl, q.Ready(), q.Count(queue.Waiting))
+		}
+		w.now++
+		must(t, w, Command{Kind: Tick})
+		want := 1
+		if ttl != "" {
+			want = 0
+		}
+		if q.Ready() != want || q.Count(queue.Waiting) != 0 {
+			t.Errorf("TTL %q: at its time %d messages are ready, %d wait", ttl, q.Ready(), q.Count(queue.Waiting))
+		}
 	}
 }

@@ -2,6 +2,8 @@ package journal
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/vfs"
@@ -98,6 +100,53 @@ func TestAFullDiskIsNotFilledWithZeros(t *testing.T) {
 	}
 	if n := j.Stats().Written.Zeros; n != 0 {
 		t.Errorf("%d bytes of zeros", n)
+	}
+	must(t, j.Close())
+}
+
+// TestAFailedManifestCostsNoAllowance says that the file of a checkpoint that a failed manifest was to name is left on
+// the disk, and the next checkpoint on a full disk takes a spare in its place.
+func TestAFailedManifestCostsNoAllowance(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewFaulty(vfs.NewMem(1))
+	fs.InBlocks(vfs.BlockBytes)
+	j := mustOpen(t, fs, small())
+	for more := true; more; {
+		var err error
+		more, err = j.Prepare(true)
+		must(t, err)
+	}
+	checkpoint := func() error {
+		fs.Budget(0) // of what was given up another process makes use
+		write(t, j, 100, 1)
+		must(t, j.Sync())
+		return j.Checkpoint(1, j.Safe(1), make([]byte, 5000))
+	}
+	must(t, checkpoint())
+	broken := errors.New("broken")
+	fs.Before(func(c vfs.Call) error {
+		if c.Op == "sync" && strings.HasSuffix(c.Name, manifestTemp) {
+			return broken
+		}
+		return nil
+	})
+	if err := checkpoint(); !errors.Is(err, ErrFailed) {
+		t.Fatalf("a manifest that failed: %v", err)
+	}
+	fs.Before(nil)
+	must(t, j.Recover())
+	spares := len(j.spares)
+	for range 3 {
+		must(t, checkpoint())
+	}
+	if len(j.spares) != spares {
+		t.Errorf("of %d spares %d are left", spares, len(j.spares))
+	}
+	names, err := fs.List(j.o.Dir)
+	must(t, err)
+	names = slices.DeleteFunc(names, func(n string) bool { return !strings.HasSuffix(n, ".checkpoint") })
+	if len(names) != 1 {
+		t.Errorf("files of checkpoints: %v", names)
 	}
 	must(t, j.Close())
 }

@@ -150,6 +150,8 @@ func (j *Journal) Checkpoint(log storage.LogID, at storage.Index, state ...[]byt
 		j.weigh()
 		if errors.Is(err, ErrNoSpace) {
 			giveUp()
+		} else {
+			j.inDoubt = append(j.inDoubt, c)
 		}
 		return err
 	}
@@ -209,6 +211,8 @@ func (j *Journal) moveBack(l *logState, old checkpoint, state [][]byte) {
 	if err := j.writeManifest(); err != nil { // the one before it names this checkpoint, too, in the other file
 		if l.checkpoint = c; errors.Is(err, ErrNoSpace) {
 			j.keepAllowance(again)
+		} else {
+			j.inDoubt = append(j.inDoubt, again)
 		}
 		return
 	}

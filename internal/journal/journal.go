@@ -59,6 +59,9 @@ type tables struct {
 	largestCheckpoint                      int64 // and of what the largest state takes: see weigh
 	allowanceRefused                       bool  // there was no space for an allowance
 
+	// inDoubt are checkpoints that a manifest may name or not, since the write of one failed: Recover writes another.
+	inDoubt []checkpoint
+
 	pagesFrom  storage.Index // first index of a log of pages that is new
 	rewriting  *Rewriting    // underway
 	outRefused bool          // a rewriting found no space in a new file: the next one takes a spare

@@ -189,7 +189,14 @@ func (j *Journal) Recover() error {
 		}
 		j.dirty = j.dirty[:0]
 	}
-	return j.writeManifest()
+	if err := j.writeManifest(); err != nil {
+		return err
+	}
+	for _, c := range j.inDoubt {
+		j.keepAllowance(c)
+	}
+	j.inDoubt = nil
+	return nil
 }
 
 // cut forgets the batches of s from position end on.

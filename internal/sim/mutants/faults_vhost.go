@@ -46,7 +46,7 @@ func faultsOfVHost() []fault {
 		{
 			name: "low memory: hand over however many were put off",
 			edits: []edit{{
-				file: vhostDir + "diskspace.go", at: `return q.off >= v.offMax`, after: ` && !v.planted(FAULT)`,
+				file: vhostDir + "diskspace.go", at: `return int(q.off) >= v.offMax`, after: ` && !v.planted(FAULT)`,
 			}},
 			checks: []check{test(vhostPkg, "TestHeldDeadLettersWaitForMemory", "handed over")},
 		},

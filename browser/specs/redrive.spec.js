@@ -123,7 +123,12 @@ world.test('a canary comes back: the job stops by itself and says why', async (c
     ['redrive.stop_share', '20'],
   ])
     assert.equal(await c.field(key, {}, c.dialog).inputValue(), value);
-  await c.field('redrive.watch', {}, c.dialog).fill('2');
+  const watch = c.field('redrive.watch', {}, c.dialog);
+  await watch.fill('a while');
+  await watch.blur();
+  await c.dialog.getByText(c.say('duration.wrong', { text: 'a while', examples: '90s, 15m, 1h30m' })).waitFor();
+  assert.ok(await c.button('redrive.try', {}, c.dialog).isDisabled());
+  await watch.fill('2m');
   await c.button('redrive.try', {}, c.dialog).click();
   await c.dialog.getByText(c.say('redrive.would_move', { n: 200 })).waitFor();
   await c.dialog.locator('summary', { hasText: c.say('redrive.samples', { n: 20 }) }).click();

@@ -71,7 +71,7 @@ for (const language of ['en', 'zh-CN']) {
     const id = `moves-${language}`;
     await c.button('schedule.move', {}, row(id)).click();
     await c.page.getByRole('radio', { name: c.say('schedule.by_delay') }).check();
-    await c.dialog.getByRole('spinbutton', { name: c.say('schedule.from_now') }).fill('3');
+    await c.dialog.getByRole('textbox', { name: c.say('schedule.from_now') }).fill('3m');
     await c.accessible();
     const moved = Date.now() + 3 * minute;
     await c.button('schedule.move', {}, c.dialog).click();
@@ -292,5 +292,49 @@ world.test(
     await c.button('schedule.cancel', {}, c.dialog).click();
     await row('tile/1').waitFor({ state: 'detached' });
     await until('the tile to count one', async () => (await tile.innerText()) === '1');
+  },
+);
+
+world.test(
+  'a message is published with a delay as people write it, and with a key, into an exchange or a queue',
+  async (c) => {
+    const channel = await c.broker.channel();
+    const delayed = { durable: true, arguments: { 'x-delayed-type': 'fanout' } };
+    await channel.assertExchange('typed.later', 'x-delayed-message', delayed);
+    await queues(channel, { typed: {} });
+    await channel.bindQueue('typed', 'typed.later', '');
+    const send = async (path, fill) => {
+      await c.open(path);
+      await c.button('publish.do').click();
+      await fill();
+      await c.button('publish.do', {}, c.dialog).click();
+    };
+    const fill = (key, value) => c.field(key, {}, c.dialog).fill(value);
+    const sent = { times: [] };
+    for (const after of ['1h30m', '2h'])
+      await send('/exchanges/%2F/typed.later', async () => {
+        await c.text('publish.waits_in_exchange').waitFor();
+        await fill('publish.deliver_after', 'tomorrow');
+        await c.button('publish.do', {}, c.dialog).click();
+        await c.text('duration.wrong', { text: 'tomorrow', examples: '90s, 15m, 1h30m' }).waitFor();
+        await fill('publish.deliver_after', after);
+        await fill('publish.schedule_key', 'order-4711');
+        await c.text('duration.is', { time: after === '2h' ? '2 hours' : '1 hour 30 minutes' }).waitFor();
+        await c.accessible();
+        sent.times.push(Date.now());
+      });
+    await c.dialog.getByRole('status').waitFor();
+    const [only, ...more] = (await c.broker.get('x/scheduled/%2F/typed.later')).items;
+    assert.deepEqual(more, [], 'the second message has the key of the first');
+    assert.ok(Math.abs(only.due_ms - sent.times[1] - 2 * 60 * minute) < minute, `due at ${only.due_ms}`);
+    await send('/queues/%2F/typed', async () => {
+      await c.text('publish.waits_in_queue').waitFor();
+      assert.equal(await c.field('publish.schedule_key', {}, c.dialog).isEditable(), false);
+      await fill('publish.deliver_after', '15m');
+    });
+    await until('the message to wait in its queue', async () => {
+      const { messages, messages_delayed: waiting } = await c.broker.get('queues/%2F/typed');
+      return (messages === 1 && waiting === 1) || { messages, waiting };
+    });
   },
 );

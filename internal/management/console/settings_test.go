@@ -10,6 +10,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/duration"
 	"github.com/bartleby-mq/bartleby/internal/management/resources"
 	"github.com/bartleby-mq/bartleby/internal/settings"
 )
@@ -32,7 +33,9 @@ func writeSettings(t *testing.T) (file string) {
 			cases = append(cases, contests(t, &d)...)
 		}
 	}
-	text, err := json.Marshal(map[string]any{"settings": resources.Settings(), "cases": cases})
+	text, err := json.Marshal(map[string]any{
+		"settings": resources.Settings(), "cases": cases, "durations": durations(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,6 +110,29 @@ func samples(d *settings.Description) (all []amqp.Value) {
 		all = []amqp.Value{amqp.Bool(false), amqp.Bool(true)}
 	default:
 		all = []amqp.Value{amqp.String("a"), amqp.String("b")}
+	}
+	return all
+}
+
+// A reading is a text and the duration that it means in ms, -1 if it is none.
+type reading struct {
+	Text string `json:"text"`
+	MS   int64  `json:"ms"`
+}
+
+// durations are texts of all kinds as package duration reads them.
+func durations() (all []reading) {
+	for _, text := range []string{
+		"0", "0s", "00", "5", "1.5", "", ".", "s", "soon", "90s", "15m", "15min", "12h", "30d", "2w", "1f", "1h30m",
+		"1h30min5s", "1.5h", "0.5s", "1.25d", "1H30M", "007s", "500us", "1000us", "1500us", "1000µs", "1000μs", "0.5ms",
+		"1h30", "5 s", "-5s", "+5s", "1.s", ".5s", "1.2.3s", "5sm", "1e3s", "１s", "10,5s", "36525d", "36526d", "36525d1us",
+		"99999999999999999999s", "1m0.25s", "0.0000000001s", "1.0005s", "5y",
+	} {
+		ms, err := duration.Milliseconds(text)
+		if err != nil {
+			ms = -1
+		}
+		all = append(all, reading{text, ms})
 	}
 	return all
 }

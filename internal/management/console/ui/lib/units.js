@@ -29,6 +29,20 @@ export function span(ms, say) {
 }
 
 /** @type {[string, number][]} */
+const exactly = [...lengths, ['ms', 1]];
+
+// exact is a length of time in ms, in words and all its units: 1 hour 30 minutes.
+export function exact(ms, say) {
+  const out = [];
+  for (const [name, length] of exactly) {
+    const n = Math.floor(ms / length);
+    if (n > 0 || (name === 'ms' && out.length === 0)) out.push(written(say, `unit.long_${name}`, n));
+    ms -= n * length;
+  }
+  return out.join(' ');
+}
+
+/** @type {[string, number][]} */
 const ages = [['year', 31557600e3], ['month', 2629800e3], ...lengths];
 
 // per is a span that a count is of: a minute of "per minute", 5 min of "per 5 min".

@@ -17,10 +17,11 @@ import {
   groupOf,
   silent,
 } from '../pages/broker/settings.js';
+import { durationText, readDuration, readSteps } from '../lib/duration.js';
 import { markOf, nextMark } from '../pages/broker/mark.js';
 
 const file = process.env.BARTLEBY_SETTINGS;
-const told = file ? JSON.parse(readFileSync(file, 'utf8')) : { settings: [], cases: [] };
+const told = file ? JSON.parse(readFileSync(file, 'utf8')) : { settings: [], cases: [], durations: [] };
 know(told.settings);
 const check = (name, run) => test(name, { skip: !file && 'run by go test ./internal/management/console' }, run);
 
@@ -221,4 +222,34 @@ test('the mark of a queue is taken back; without one the queue becomes what it i
   const next = (role, mark) => nextMark(role, mark).mark;
   assert.deepEqual([next('', null), next('retry', null), next('dead_letter', null)], [true, true, false]);
   assert.deepEqual([next('dead_letter', true), next('', false)], [null, null]);
+});
+
+check('a duration that is typed means what the broker means by it', () => {
+  for (const { text, ms } of told.durations) {
+    const got = readDuration(text);
+    assert.equal(got.ms ?? -1, ms, text);
+    assert.equal('error' in got, ms < 0, text);
+    if (ms >= 0) assert.equal(readDuration(durationText(ms)).ms, ms, `${text}, written again`);
+  }
+});
+
+test('a number without a unit is milliseconds where a field counts in them, and nothing where not', () => {
+  assert.deepEqual(readDuration('1500', true), { ms: 1500 });
+  assert.deepEqual(readDuration('1500').error, 'duration.no_unit');
+  assert.deepEqual(readDuration('1.5', true).error, 'duration.no_unit');
+  assert.deepEqual([0, 999, 5400000, 90061001].map(durationText), ['0', '999ms', '1h30m', '1d1h1m1s1ms']);
+  assert.deepEqual([durationText(null), durationText(undefined)], ['', '']);
+});
+
+test('steps are refused with what is wrong', () => {
+  assert.deepEqual(readSteps('1s, 5s,30s'), { steps: [1000, 5000, 30000] });
+  const errors = ['1s,5', '1s,', '1s,,2s', '0s', '3651d', 'soon', '', Array(65).fill('1s').join()].map(
+    (x) => readSteps(x).error,
+  );
+  assert.deepEqual(
+    errors,
+    ['no_unit', 'no_step', 'no_step', 'step_range', 'step_range', 'wrong', 'no_step', 'many'].map(
+      (x) => `duration.${x}`,
+    ),
+  );
 });

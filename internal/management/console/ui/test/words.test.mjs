@@ -66,11 +66,35 @@ const written = (lang) => {
     units.size(999, say),
     units.per(6e4, say),
     units.per(3e5, say),
+    units.exact(5_405_000, say),
+    units.exact(86_400_000, say),
+    units.exact(0, say),
   ].map((x) => x.replaceAll('\u00a0', ' '));
 };
 
 test('units are written one way in each language', () => {
-  const numbers = ['416', '1.25', '41', '1', '1', '−5', '5', '', '2', '2', '20', '74.9', '0.3', '1.2', '999', '', '5'];
+  const numbers = [
+    '416',
+    '1.25',
+    '41',
+    '1',
+    '1',
+    '−5',
+    '5',
+    '',
+    '2',
+    '2',
+    '20',
+    '74.9',
+    '0.3',
+    '1.2',
+    '999',
+    '',
+    '5',
+    '1',
+    '1',
+    '0',
+  ];
   const [english, chinese] = [written('en'), written('zh-CN')];
   assert.deepEqual(
     english,
@@ -85,7 +109,18 @@ test('units are written one way in each language', () => {
       'just now',
       'in 2 h',
       '2 months ago',
-    ].concat(['20 %', '74.9 %', '0.3/s', '1.2 kB', '999 B', 'minute', '5 min']),
+    ].concat([
+      '20 %',
+      '74.9 %',
+      '0.3/s',
+      '1.2 kB',
+      '999 B',
+      'minute',
+      '5 min',
+      '1 hour 30 minutes 5 seconds',
+      '1 day',
+      '0 ms',
+    ]),
   );
   assert.deepEqual(
     chinese,
@@ -100,7 +135,7 @@ test('units are written one way in each language', () => {
       '刚刚',
       '2 小时后',
       '2 个月前',
-    ].concat(['20%', '74.9%', '0.3/秒', '1.2 kB', '999 B', '分钟', '5 分钟']),
+    ].concat(['20%', '74.9%', '0.3/秒', '1.2 kB', '999 B', '分钟', '5 分钟', '1 小时 30 分钟 5 秒', '1 天', '0 毫秒']),
   );
   const unitless = (x) => x.match(/−?[\d.]+/)?.[0] ?? '';
   assert.deepEqual([english.map(unitless), chinese.map(unitless)], [numbers, numbers]);

@@ -2,8 +2,9 @@
 import { html, useState } from '../../lib/html.js';
 import { t, num } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
+import { useData } from '../../lib/live.js';
 import { Dialog, attempt, confirm, open, toast, reasonOf } from '../../lib/layers.js';
-import { TextField, TextArea, NumberField, Select, Check } from '../../lib/form.js';
+import { Check, Duration, NumberField, Select, TextArea, TextField } from '../../lib/form.js';
 import { Code } from '../../lib/code.js';
 import { Commands } from '../../lib/states.js';
 import { here } from '../../lib/here.js';
@@ -27,6 +28,7 @@ function Publish({ close, vhost, exchange, routingKey = '', fixed }) {
     id: '',
     expiration: null,
     delay: null,
+    scheduleKey: '',
     priority: null,
   });
   const [said, say] = useState(null);
@@ -36,14 +38,22 @@ function Publish({ close, vhost, exchange, routingKey = '', fixed }) {
   };
   const headers = parseObject(f.headers);
   const more = parseObject(f.properties);
+  const about = useData(
+    (signal) => api.get(path`exchanges/${vhost}/${exchangeName(f.exchange)}`, { columns: 'type' }, { signal }),
+    [vhost, f.exchange],
+    { every: 0, keep: false },
+  );
+  const delayed = about.data?.type === 'x-delayed-message';
   const bodyOf = () => {
     const properties = { ...more.value, delivery_mode: f.persistent ? 2 : 1 };
     const table = { ...headers.value };
-    if (f.delay !== null) table['x-delay'] = f.delay;
+    if ((f.delay ?? null) !== null)
+      Object.assign(table, delayed ? { 'x-delay': f.delay } : { 'x-opt-delivery-time': Date.now() + f.delay });
+    if (delayed && f.scheduleKey) table['x-schedule-key'] = f.scheduleKey;
     if (Object.keys(table).length) properties.headers = table;
     if (f.type) properties.content_type = f.type;
     if (f.id) properties.message_id = f.id;
-    if (f.expiration !== null) properties.expiration = String(f.expiration);
+    if ((f.expiration ?? null) !== null) properties.expiration = String(f.expiration);
     if (f.priority !== null) properties.priority = f.priority;
     return { properties, routing_key: f.key, payload: f.payload, payload_encoding: f.encoding };
   };
@@ -72,8 +82,9 @@ function Publish({ close, vhost, exchange, routingKey = '', fixed }) {
       <${TextField} label=${t('publish.key')} value=${f.key} onInput=${put('key')} autofocus />
       <${TextField} label=${t('publish.content_type')} value=${f.type} onInput=${put('type')} list=${['application/json', 'text/plain', 'application/octet-stream']} />
       <${TextField} label=${t('publish.message_id')} value=${f.id} onInput=${put('id')} />
-      <${NumberField} label=${t('publish.expiration')} unit=${t('form.unit_ms')} min="0" value=${f.expiration} onInput=${put('expiration')} />
-      <${NumberField} label=${t('publish.delay')} unit=${t('form.unit_ms')} min="0" hint=${t('publish.delay_hint')} value=${f.delay} onInput=${put('delay')} />
+      <${Duration} label=${t('publish.expiration')} value=${f.expiration} onInput=${put('expiration')} />
+      <${Duration} label=${t('publish.deliver_after')} hint=${t(delayed ? 'publish.waits_in_exchange' : 'publish.waits_in_queue')} value=${f.delay} onInput=${put('delay')} />
+      <${TextField} label=${t('publish.schedule_key')} hint=${t(delayed ? 'publish.schedule_key_hint' : 'publish.schedule_key_none')} maxlength="255" readonly=${!delayed} value=${f.scheduleKey} onInput=${put('scheduleKey')} />
       <${NumberField} label=${t('publish.priority')} min="0" max="255" value=${f.priority} onInput=${put('priority')} />
       <${Select} label=${t('publish.encoding')} value=${f.encoding} onInput=${put('encoding')} options=${[
         ['string', t('publish.encoding_string')],

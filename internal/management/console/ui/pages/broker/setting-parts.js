@@ -1,7 +1,7 @@
 // Settings as people read them, and the fields that ask for them.
 import { html } from '../../lib/html.js';
 import { t, has, num, percent, size, span, word } from '../../lib/i18n.js';
-import { Check, Duration, NumberField, Select, TextField } from '../../lib/form.js';
+import { Check, Duration, NumberField, Select, Steps, TextField } from '../../lib/form.js';
 import { setting } from '../../lib/known.js';
 import { choiceName, yesNo } from './parts.js';
 import { badgesOf } from './settings.js';
@@ -80,7 +80,7 @@ export function Badges({ queue }) {
   return html`<${BadgeList} badges=${[...badges, ...policyBadges(queue)]} />`;
 }
 
-// SettingField asks for the value of a setting; null is none. The first choice of a setting is its default: with
+// SettingField asks for the value of a setting; null is none, undefined a text that is no value. The first choice of a setting is its default: with
 // defaults, it stands for none. exchanges are names to suggest; with nameless the default exchange is one of them.
 export function SettingField({ name, value, onInput, defaults = false, exchanges = [], nameless = false, ...rest }) {
   const { kind, min, max, choices } = setting(name);
@@ -88,7 +88,8 @@ export function SettingField({ name, value, onInput, defaults = false, exchanges
   const put = (v) => onInput(v === '' || v === false ? null : v);
   const field = { label, onInput: put, ...rest };
   const number = { ...field, value: value ?? null, min, max };
-  if (kind === 'duration') return html`<${Duration} ...${field} value=${value ?? null} />`;
+  if (kind === 'duration') return html`<${Duration} ...${number} />`;
+  if (kind === 'durations') return html`<${Steps} ...${field} value=${value ?? null} />`;
   if (kind === 'number') return html`<${NumberField} ...${number} />`;
   if (kind === 'bytes') return html`<${NumberField} ...${number} unit=${t('create.bytes')} />`;
   if (kind === 'percentage') return html`<${NumberField} ...${number} unit="%" />`;
@@ -109,6 +110,6 @@ export function SettingField({ name, value, onInput, defaults = false, exchanges
     const names = nameless ? [nothing, ...exchanges] : exchanges;
     return html`<${TextField} ...${field} value=${value === '' ? nothing : (value ?? '')} onInput=${(v) => (nameless && v === nothing ? onInput('') : put(v))} list=${names} />`;
   }
-  const example = kind === 'durations' ? '10m,30m,1h' : value === '' ? t('setting.empty') : undefined;
+  const example = value === '' ? t('setting.empty') : undefined;
   return html`<${TextField} ...${field} value=${value ?? ''} placeholder=${example} />`;
 }

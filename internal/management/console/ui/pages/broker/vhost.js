@@ -160,7 +160,7 @@ function Option({ vhost, name, kind, value, set, changed }) {
         : Array.isArray(kind)
           ? html`<${Select} ...${common} options=${kind.map((value) => [value, optionValue(name, value)])} />`
           : kind === 'ms'
-            ? html`<${Duration} ...${common} />`
+            ? html`<${Duration} ...${common} onInput=${(v) => change(v ?? null)} />`
             : html`<${NumberField} ...${common} unit=${kind === 'bytes' ? t('create.bytes') : undefined} />`
     }
     <p class="buttons"><button type="submit" class="small" disabled=${now === value || now === null}>${t('policies.save')}</button>${set && may('policymaker') && html`<button type="button" class="small" onClick=${reset}>${t('vhosts.as_usual')}</button>`}</p></form>`;

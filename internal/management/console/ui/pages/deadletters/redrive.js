@@ -146,11 +146,12 @@ function Begin({ close, vhost, scopes: offered, action }) {
   const out = offered.out;
   if (offered.length === 0 && !out?.elsewhere.length)
     return html`<${Dialog} title=${title} close=${() => close()} actions=${html`<button type="button" onClick=${() => close()}>${t('redrive.close')}</button>`}><p>${t(out?.held || out?.scheduled ? 'redrive.none_can' : 'redrive.none_there')}</p><${LeftOut} out=${out} /></${Dialog}>`;
+  const unread = Number.isNaN(options.watch_ms);
   const ready = trials && (count > 0 || partial) && (!same || allTheSame) && (!mustType || typed === String(count));
   return html`<${Dialog} title=${title} close=${() => close()} wide actions=${html`
       <button type="button" onClick=${() => close()}>${t('frame.cancel')}</button>
-      <button type="button" class=${trials ? '' : 'primary'} aria-disabled=${busy} disabled=${scopes.length === 0 || nameless} onClick=${() => ask(true)}>${t('redrive.try')}</button>
-      <button type="button" class=${action === 'discard' ? 'danger' : trials ? 'primary' : ''} disabled=${busy || !ready} onClick=${() => ask(false)}>${action === 'discard' ? (lost ? t('lost.erase') : t(deletes ? 'redrive.discard_and_delete' : 'redrive.discard')) : t('redrive.begin')}</button>`}>
+      <button type="button" class=${trials ? '' : 'primary'} aria-disabled=${busy} disabled=${scopes.length === 0 || nameless || unread} onClick=${() => ask(true)}>${t('redrive.try')}</button>
+      <button type="button" class=${action === 'discard' ? 'danger' : trials ? 'primary' : ''} disabled=${busy || !ready || unread} onClick=${() => ask(false)}>${action === 'discard' ? (lost ? t('lost.erase') : t(deletes ? 'redrive.discard_and_delete' : 'redrive.discard')) : t('redrive.begin')}</button>`}>
     <ul class="tags">${scopes.map((s) => html`<li class="tag">${placeOf(s)} · ${s.ids ? t('redrive.chosen', { n: s.ids.length }) : s.filter ? html`<code>${s.filter}</code>` : t('redrive.everything')}</li>`)}</ul>
     <${LeftOut} out=${out} also=${also} busy=${busy} change=${(on) => {
       setAlso(on);
@@ -228,7 +229,7 @@ function Options({ options: o, set, max, setMax }) {
         ['newest', t('redrive.newest')],
       ]} />
       <${NumberField} label=${t('redrive.canary')} hint=${t('redrive.canary_hint')} min="0" value=${o.canary || null} onInput=${(v) => set({ canary: v || 0, stop_percent: v && !o.stop_percent ? usualStop : o.stop_percent })} />
-      <${Duration} label=${t('redrive.watch')} hint=${t('redrive.watch_hint')} value=${o.watch_ms} onInput=${(v) => set({ watch_ms: v || 0 })} />
+      <${Duration} label=${t('redrive.watch')} hint=${t('redrive.watch_hint')} value=${o.watch_ms || null} onInput=${(v) => set({ watch_ms: v === undefined ? NaN : v || 0 })} />
       <${NumberField} label=${t('redrive.stop_share')} hint=${t('redrive.stop_share_hint')} unit="%" min="0" max="100" value=${o.stop_percent || null} onInput=${(v) => set({ stop_percent: v || 0 })} /></div>
     <${Check} label=${t('redrive.ramp')} hint=${t('redrive.ramp_hint')} value=${o.ramp} onInput=${(v) => set({ ramp: v, canary: v && !o.canary ? 10 : o.canary, stop_percent: v && !o.stop_percent ? usualStop : o.stop_percent })} />
     <${Check} label=${t('redrive.stop_no_consumer')} value=${o.stop_no_consumer} onInput=${(v) => set({ stop_no_consumer: v })} />

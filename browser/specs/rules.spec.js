@@ -59,12 +59,26 @@ world.test(
     await c.field('setting.delayed-retry-type').selectOption('all');
     const retries = c.page.getByRole('group', { name: c.say('group.retries'), exact: true });
     const steps = c.field('setting.delayed-retry-steps', {}, retries);
+    c.expect(/400 .*dry-run/); // without steps the policy has no delays
+    await steps.fill('1m,5');
+    await c.button('policies.save').click();
+    await c.text('duration.no_unit', { text: '5', s: '5s', ms: '5ms' }).waitFor();
+    assert.equal(
+      (await c.broker.get('policies')).some((p) => p.name === 'backoff'),
+      false,
+      'a step has no unit',
+    );
     await steps.fill('1m,5m');
+    await c.text('duration.is', { time: '1 minute, 5 minutes' }).waitFor();
     await c.field('setting.delayed-retry-jitter', {}, retries).fill('10');
+    const plan = retries.getByRole('status');
+    await plan.filter({ hasText: c.say('retry.forever', { times: '1 minute', every: '' }).slice(0, 22) }).waitFor();
     await c.field('setting.delayed-retry-attempts', {}, retries).fill('3');
-    await c.field('setting.delayed-retry-backoff', {}, retries).waitFor();
+    const [times, end] = ['1 minute, 6 minutes, 11 minutes', c.say('retry.then_unknown')];
+    await plan.filter({ hasText: c.say('retry.after', { times, end }) }).waitFor();
     await c.field('setting.delivery-limit', {}, retries).waitFor();
     await c.field('setting.dead-letter-exchange').fill(c.say('exchange.default'));
+    await plan.filter({ hasText: c.say('retry.then_exchange') }).waitFor();
     await c.field('setting.cycle').selectOption('keep');
     await c.page.evaluate(() => scrollTo(0, 0)); // no field is half below the bar
     await c.accessible();
@@ -83,6 +97,20 @@ world.test(
     assert.deepEqual((await c.broker.get('policies/%2F/backoff')).definition, definition);
     await c.open('/policies/edit?vhost=/&policy=backoff');
     assert.equal(await steps.inputValue(), '1m,5m');
+    await c.page.getByRole('radio', { name: c.say('retry.formula'), exact: true }).check();
+    await c.field('setting.delayed-retry-min', {}, retries).fill('1s');
+    await c.field('setting.delayed-retry-backoff', {}, retries).selectOption('exponential');
+    const formula = { times: '1 second, 3 seconds, 7 seconds', end: c.say('retry.then_exchange') };
+    await plan.filter({ hasText: c.say('retry.after', formula) }).waitFor();
+    await c.button('policies.save').click();
+    await c.page.getByRole('link', { name: 'backoff', exact: true }).waitFor();
+    delete definition['delayed-retry-steps'];
+    Object.assign(definition, { 'delayed-retry-min': 1000, 'delayed-retry-backoff': 'exponential' });
+    assert.deepEqual((await c.broker.get('policies/%2F/backoff')).definition, definition);
+    await c.open('/policies/edit?vhost=/&policy=backoff');
+    assert.equal(await c.field('setting.delayed-retry-min', {}, retries).inputValue(), '1s');
+    await c.page.getByRole('radio', { name: c.say('retry.steps'), exact: true }).check();
+    await steps.waitFor();
     assert.equal(await c.field('setting.dead-letter-exchange').inputValue(), c.say('exchange.default'));
     await c.page.getByLabel(c.say('policies.apply_to'), { exact: true }).selectOption('exchanges');
     await c.field('setting.alternate-exchange').waitFor();
@@ -114,7 +142,11 @@ world.test('a queue is created with settings of every part of the form', async (
   await c.page.getByRole('radio', { name: c.say('create.letters_exchange'), exact: true }).check();
   await c.field('setting.dead-letter-exchange').fill('dlx');
   await c.field('setting.dead-letter-strategy').selectOption('at-least-once');
-  await c.field('setting.message-ttl').fill('2');
+  await c.field('setting.message-ttl').fill('2 minutes');
+  await c.button('create.do').click();
+  await c.text('duration.wrong', { text: '2 minutes', examples: '90s, 15m, 1h30m' }).waitFor();
+  await c.field('setting.message-ttl').fill('1m60s');
+  await c.text('duration.is', { time: '2 minutes' }).waitFor();
   await c.field('setting.max-length').fill('7');
   await c.field('setting.overflow').selectOption('reject-publish');
   await c.field('setting.delayed-retry-type').selectOption('failed');

@@ -34,7 +34,7 @@ func writeSettings(t *testing.T) (file string) {
 		}
 	}
 	text, err := json.Marshal(map[string]any{
-		"settings": resources.Settings(), "cases": cases, "durations": durations(),
+		"settings": resources.Settings(), "cases": cases, "durations": durations(), "waits": waits(t),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import { Action } from '../../lib/action.js';
 import { Failure, Loading } from '../../lib/states.js';
 import { oneVHost, vhosts } from '../../lib/vhosts.js';
 import { SettingField } from './setting-parts.js';
+import { RetryFields, isRetry } from './retry-fields.js';
 import { fieldsOf } from '../../lib/known.js';
 import { groupNames, groupOf } from './settings.js';
 import { policyCodes } from '../code/policy.js';
@@ -20,6 +21,8 @@ import { readDefinition } from './policy-json.js';
 import { lookAround } from './rights.js';
 import { Trial, useTrial } from './policy-trial.js';
 import { removePolicy } from './policies.js';
+
+const some = (v) => (v ?? null) !== null;
 
 const presets = {
   retry: { 'delayed-retry-type': 'all', 'delayed-retry-min': 1000, 'delayed-retry-max': 60000 },
@@ -69,10 +72,11 @@ function Editor({ operator, vhost, known, query }) {
   const [text, setText] = useState(() => JSON.stringify(begin(known, query, vhost).definition, null, 2));
   const read = readDefinition(text);
   const put = (name) => (v) => set({ ...f, [name]: v });
-  const setKey = (key) => (v) => {
+  const setKeys = (values) => {
     const definition = { ...f.definition };
-    if (v === null) delete definition[key];
-    else definition[key] = v;
+    for (const [key, v] of Object.entries(values))
+      if ((v ?? null) === null) delete definition[key];
+      else definition[key] = v;
     set({ ...f, definition });
     setText(JSON.stringify(definition, null, 2));
   };
@@ -117,7 +121,7 @@ function Editor({ operator, vhost, known, query }) {
   );
   const suggested = (exchanges.data || []).map((e) => e.name).filter(Boolean);
   const fieldOf = ({ name }) =>
-    html`<${SettingField} key=${name} name=${name} value=${f.definition[name]} onInput=${setKey(name)} exchanges=${suggested} nameless />`;
+    html`<${SettingField} key=${name} name=${name} value=${f.definition[name]} onInput=${(v) => setKeys({ [name]: v })} exchanges=${suggested} nameless />`;
   const lacks = lacksTag(operator ? 'administrator' : 'policymaker');
   const kinds = ['queues', 'classic_queues', 'quorum_queues', ...(operator ? [] : ['exchanges', 'all'])];
   return html`<div class="split">
@@ -144,9 +148,12 @@ function Editor({ operator, vhost, known, query }) {
       }
       ${groupNames.map((group) => {
         const of = fields.filter((s) => groupOf(s.name) === group);
+        const retries = of.map((s) => s.name).filter(isRetry);
         return (
           of.length > 0 &&
-          html`<fieldset class="card" key=${group}><legend>${t(`group.${group}`)}</legend><div class="form">${of.map(fieldOf)}</div></fieldset>`
+          html`<fieldset class="card" key=${group}><legend>${t(`group.${group}`)}</legend>
+            ${retries.length > 0 && html`<${RetryFields} names=${retries} settings=${f.definition} change=${setKeys} after=${some(f.definition['dead-letter-exchange']) ? 'exchange' : 'unknown'} />`}
+            <div class="form">${of.filter((s) => !isRetry(s.name)).map(fieldOf)}</div></fieldset>`
         );
       })}
       <div class="form">

@@ -13,6 +13,7 @@ import { oneVHost, vhosts } from '../../lib/vhosts.js';
 import { exchangeName, parseObject, queueType } from './parts.js';
 import { There, useThere } from './queue-there.js';
 import { SettingField } from './setting-parts.js';
+import { RetryFields, isRetry } from './retry-fields.js';
 import { fieldsOf } from '../../lib/known.js';
 import { argumentsOf, inequivalent, inequivalentExchange } from './settings.js';
 import { nameTrouble } from './queue-name.js';
@@ -25,7 +26,6 @@ import { here } from '../../lib/here.js';
 // placed are the settings that have a place of their own in the form. Those of dead letters and retries have one by their
 // names, and the others come last.
 const placed = ['queue-type', 'message-ttl', 'max-length', 'max-length-bytes', 'overflow', 'delivery-limit', 'expires'];
-const isRetry = (s) => s.name.startsWith('delayed-retry-') && s.name !== 'delayed-retry-type';
 const isOther = (s) => !placed.includes(s.name) && !/^(dead-letter|delayed-retry)-/.test(s.name);
 
 const begin = (query) => ({
@@ -168,10 +168,7 @@ export function render({ query }) {
           ${fieldOf('expires')}
         </div>
         <h2>${t('create.retry')}</h2>
-        <div class="form">
-          ${fieldOf('delayed-retry-type')}
-          ${isSet('delayed-retry-type') && fields.filter(isRetry).map((s) => fieldOf(s.name))}
-        </div>
+        <${RetryFields} defaults names=${fields.map((s) => s.name).filter(isRetry)} settings=${f.settings} change=${(values) => set({ ...f, settings: { ...f.settings, ...values } })} after=${exchange === null ? 'lost' : 'exchange'} />
         <h2>${t('create.more')}</h2>
         <div class="form">${fields.filter(isOther).map((s) => fieldOf(s.name))}
           <${TextArea} className="whole" rows="3" label=${t('setting.arguments')} hint=${t('publish.headers_hint')} error=${more.error} value=${f.more} onInput=${put('more')} /></div>

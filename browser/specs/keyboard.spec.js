@@ -62,7 +62,7 @@ for (const language of ['en', 'zh-CN']) {
   world.test(`a wrong filter shows nothing, and nothing is done to it (${language})`, { language }, async (c) => {
     c.expect(/400/);
     for (const [path, buttons] of [
-      ['/queues/%2F/orders.dead?tab=messages', ['redrive.found', 'redrive.discard']],
+      ['/queues/%2F/orders.dead?tab=messages', ['redrive.found', 'redrive.discard_matching']],
       ['/letters?view=groups', ['redrive.found']],
       ['/letters?view=list', []],
     ]) {

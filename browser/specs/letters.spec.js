@@ -417,6 +417,35 @@ world.test(
   },
 );
 
+for (const language of ['en', 'zh-CN'])
+  world.test(`the button that discards says how many go, as its dialog does (${language})`, { language }, async (c) => {
+    const name = `extent.${language}`;
+    await pair(await c.broker.channel(), name, 5);
+    await c.open(`/letters?view=list&filter=queue:${name}.dead`);
+    await c.button('redrive.discard_all', { n: 5 }).click();
+    await c.dialog.getByRole('heading', { name: c.say('redrive.discard_title', { n: 5 }) }).waitFor();
+    await c.dialog.getByText(c.say('redrive.would_discard', { n: 5 })).waitFor();
+    await c.page.keyboard.press('Escape');
+    await c.dialog.waitFor({ state: 'detached' });
+    const rows = c.page.locator('tbody tr[data-index]');
+    for (const i of [0, 2, 3]) await rows.nth(i).getByRole('checkbox').click();
+    await c.button('redrive.discard_n', { n: 3 }).click();
+    await c.dialog.getByText(c.say('redrive.would_discard', { n: 3 })).waitFor();
+    await c.page.keyboard.press('Escape');
+    await c.dialog.waitFor({ state: 'detached' });
+
+    await c.open(`/letters?view=groups&by=source&filter=queue:${name}.dead`);
+    const group = c.button('letters.discard_group', { group: name });
+    await group.waitFor();
+    assert.equal(await group.getAttribute('title'), c.say('redrive.discard_all', { n: 5 }));
+
+    await c.open(`/queues/%2F/${name}.dead?tab=messages`);
+    await c.button('redrive.discard_all', { n: 5 }).waitFor();
+    await c.open(`/queues/%2F/${name}.dead?tab=messages&filter=id:1`);
+    await c.button('redrive.discard_matching').waitFor();
+    await c.accessible();
+  });
+
 world.test('a group is discarded, and brought back from the lost letters', async (c) => {
   await pair(await c.broker.channel(), 'cast', 8);
   await c.open('/letters?view=groups&by=source&filter=queue:cast.dead');

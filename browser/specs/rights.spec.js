@@ -74,11 +74,12 @@ for (const language of ['en', 'zh-CN']) {
 
     await c.open('/queues/%2F/orders.dead?tab=messages');
     await denied(c.button('redrive.all'), any('write'));
-    await denied(c.button('redrive.discard'), lacks('queue', 'configure', 'orders.dead'));
+    const { messages } = await c.broker.get('queues/%2F/orders.dead');
+    await denied(c.button('redrive.discard_all', { n: messages }), lacks('queue', 'configure', 'orders.dead'));
 
     await c.open('/letters?view=list');
     await denied(c.button('redrive.all'), any('write'));
-    await denied(c.button('redrive.discard'), any('configure'));
+    await denied(c.button('redrive.discard_matching'), any('configure'));
     await denied(c.button('import.open'), any('write'));
     await c.page.keyboard.press('r');
     assert.equal(await c.dialog.count(), 0, 'the key does what the button does not');

@@ -16,6 +16,7 @@ import { faultOf } from '../messages/badges.js';
 import { RetryNow, retryNow } from '../messages/retry.js';
 import { FilterBox } from '../messages/filter-box.js';
 import { beginRedrive } from '../deadletters/redrive.js';
+import { discardLabel } from '../deadletters/discard-label.js';
 import { scopesOf } from '../deadletters/job-scopes.js';
 import { lacksIn } from '../deadletters/lacks.js';
 
@@ -110,7 +111,7 @@ export function Messages({ vhost, name, count, waiting }) {
       actions=${() =>
         (messages.items.length > 0 || messages.wrong) &&
         html`<${Action} lacks=${first(messages.wrong, lacks.redrive)} onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</${Action}>
-        <${Action} lacks=${first(messages.wrong, lacks.discard)} onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</${Action}>
+        <${Action} lacks=${first(messages.wrong, lacks.discard)} onClick=${() => begin('discard')}><${Icon} name="discard" /> ${discardLabel(chosen.length, filter ? undefined : count)}</${Action}>
         <${RetryNow} messages=${chosen} done=${retried} />`}
       empty=${!filter && html`<${Empty} title=${t('message.none')} text=${t('message.none_text')} />`} />`;
 }

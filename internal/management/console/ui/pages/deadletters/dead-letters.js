@@ -20,7 +20,8 @@ import { keyOf, page } from '../messages/address.js';
 import { IndexState, MessagesTable, useCompleted, useMessages } from '../messages/message-table.js';
 import { FilterBox } from '../messages/filter-box.js';
 import { beginRedrive, scopesByFilter } from './redrive.js';
-import { scopesOf } from './job-scopes.js';
+import { atOnce, countOf, scopesOf } from './job-scopes.js';
+import { discardLabel } from './discard-label.js';
 import { lacksForAll, lacksIn } from './lacks.js';
 import { and, split } from '../messages/filter.js';
 import { Reason, faultOf } from '../messages/badges.js';
@@ -159,7 +160,7 @@ function Groups({ vhost, by, filter, waiting, lost }) {
       render: (g) => html`<span class="buttons nowrap">
       ${g.sample && html`<a class="button small" href=${page(g.sample)}>${t('letters.example')}</a>`}
       <${Action} className="small" lacks=${lacksOf(g).redrive} onClick=${() => redrive(g, 'redrive')} aria-label=${t('letters.redrive_group', { group: named(by, g.value) })} title=${t('redrive.short')}><${Icon} name="redrive" /></${Action}>
-      <${Action} className="small plain" lacks=${lacksOf(g).discard} onClick=${() => redrive(g, 'discard')} aria-label=${t('letters.discard_group', { group: named(by, g.value) })} title=${t('redrive.discard')}><${Icon} name="discard" /></${Action}></span>`,
+      <${Action} className="small plain" lacks=${lacksOf(g).discard} onClick=${() => redrive(g, 'discard')} aria-label=${t('letters.discard_group', { group: named(by, g.value) })} title=${discardLabel(0, g.count)}><${Icon} name="discard" /></${Action}></span>`,
     },
   ];
   const source = useRows(rows, columns, { prefix: 'g', usual: { sort: 'count', reverse: true } });
@@ -211,6 +212,13 @@ function Note({ close, vhost, by, group }) {
     <form id="note" onSubmit=${save}><p class="break"><b>${named(by, group.value)}</b></p><${TextArea} label=${t('letters.note')} hint=${t('letters.note_hint')} value=${text} onInput=${setText} rows="4" autofocus /></form></${Dialog}>`;
 }
 
+// countDiscards is how many messages the dialog offers to discard; undefined if they cannot be counted.
+const countDiscards = (vhost, filter, abort) =>
+  scopesByFilter(vhost, filter, abort).then(
+    (scopes) => countOf(atOnce(scopes, false)),
+    () => undefined,
+  );
+
 function List({ vhost, filter, waiting }) {
   const order = route.value.query.order || 'newest';
   const selection = useState(new Set());
@@ -226,6 +234,12 @@ function List({ vhost, filter, waiting }) {
     );
   const goes = split(filter).some((x) => x.field === 'state' && !x.not && x.value === 'scheduled'); // by itself, when it is due
   const lacks = lacksForAll(vhost, chosen);
+  const found = useData((abort) => countDiscards(vhost, filter, abort), [vhost, filter], {
+    on: ['letters'],
+    every: 0,
+    keep: false,
+    enabled: !goes && !messages.wrong && !lacks.discard,
+  });
   useShortcuts(
     {
       r: !goes && !messages.wrong && !lacks.redrive && ['keys.redrive', () => begin('redrive')],
@@ -240,7 +254,7 @@ function List({ vhost, filter, waiting }) {
       ${
         !goes &&
         html`<${Action} className=${chosen.length ? 'primary' : ''} lacks=${lacks.redrive} onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</${Action}>
-      <${Action} lacks=${lacks.discard} onClick=${() => begin('discard')}><${Icon} name="discard" /> ${t('redrive.discard')}</${Action}>`
+      <${Action} lacks=${lacks.discard} onClick=${() => begin('discard')}><${Icon} name="discard" /> ${discardLabel(chosen.length, found.data)}</${Action}>`
       }
       <${RetryNow} messages=${chosen} done=${done} />
       <a class="button" download href=${address(`x/letters/${path`${vhost}`}/export`, { filter })} title=${t('letters.export_hint')}><${Icon} name="download" /> ${t('letters.export')}</a>`} />`;

@@ -20,13 +20,17 @@ const placesMost = 500; // that are asked for
 
 // scopesByFilter asks where the messages are that a filter finds. Those in queues that are no
 // dead-letter queues, or no longer, are left out for now, unless the filter names queues.
-export async function scopesByFilter(vhost, filter) {
+export async function scopesByFilter(vhost, filter, signal) {
   const groups = (by, term) =>
-    api.get(`x/letters/${path`${vhost}`}/groups`, { by, filter: `${filter} ${term}`.trim(), limit: placesMost });
+    api.get(
+      `x/letters/${path`${vhost}`}/groups`,
+      { by, filter: `${filter} ${term}`.trim(), limit: placesMost },
+      { signal },
+    );
   const some = (by, term) => groups(by, term).catch(() => ({ groups: [], total: 0 })); // who may not see them has none
   const named = split(filter).some((x) => (x.field === 'queue' || x.field === 'dlq') && !x.not);
   const [targets, places, lost, held] = await Promise.all([
-    named ? null : placesOfMessages(vhost),
+    named ? null : placesOfMessages(vhost, signal),
     groups('queue', '-state:scheduled -state:held'),
     some('cause', 'state:lost'),
     some('queue', 'state:held'),
@@ -37,10 +41,14 @@ export async function scopesByFilter(vhost, filter) {
 const all = (groups) => groups.total + (groups.without || 0);
 
 // placesOfMessages are the dead-letter queues, and those where consumers publish what they cannot handle.
-async function placesOfMessages(vhost) {
+async function placesOfMessages(vhost, signal) {
   const [summary, anew] = await Promise.all([
-    api.get(`x/letters/${path`${vhost}`}/summary`),
-    api.get(`x/letters/${path`${vhost}`}/groups`, { by: 'queue', filter: 'reason:republished', limit: placesMost }),
+    api.get(`x/letters/${path`${vhost}`}/summary`, {}, { signal }),
+    api.get(
+      `x/letters/${path`${vhost}`}/groups`,
+      { by: 'queue', filter: 'reason:republished', limit: placesMost },
+      { signal },
+    ),
   ]);
   return [
     ...summary.queues.filter((q) => q.role === 'dead_letter').map((q) => q.name),

@@ -44,7 +44,7 @@ const cutIn = (page) =>
   });
 
 for (const language of ['en', 'zh-CN'])
-  for (const width of [1200, 1024, 700, 390])
+  for (const width of [1280, 1200, 1024, 700, 390])
     world.test(
       `nothing of the jobs and of the schedule is cut at ${width} pixels (${language})`,
       { language, viewport: { width, height: 900 } },
@@ -89,6 +89,25 @@ for (const width of [1280, 1024, 390])
       }
     },
   );
+
+world.test('the ring of the focus is whole on each tab', async (c) => {
+  await c.open('/letters');
+  const tabs = c.page.getByRole('tab');
+  await tabs.nth(2).waitFor();
+  await tabs.first().focus();
+  for (let i = 0; i < 3; i++) {
+    const cut = await tabs.nth(i).evaluate((tab) => {
+      const style = getComputedStyle(tab);
+      const out = parseFloat(style.outlineOffset) + parseFloat(style.outlineWidth);
+      const [box, row] = [tab, tab.parentElement].map((e) => e.getBoundingClientRect());
+      const ring =
+        tab.matches(':focus-visible') && style.outlineStyle === 'solid' && parseFloat(style.outlineWidth) > 0;
+      return !ring || box.left - out < row.left || box.top - out < row.top || box.bottom + out > row.bottom;
+    });
+    assert.equal(cut, false, `the ring of tab ${i} is cut or missing`);
+    await c.page.keyboard.press('Tab');
+  }
+});
 
 world.test('on a phone rows are sorted, and all are selected, above the cards', { viewport: phone }, async (c) => {
   await c.open('/queues');

@@ -120,7 +120,7 @@ const columns = (pace) => [
     value: (j) => pace(j) ?? 0,
     render: (j) => (pace(j) === null ? '–' : rate(pace(j))),
   },
-  { key: 'user', title: t('jobs.by'), value: (j) => j.user, off: innerWidth < 1250 },
+  { key: 'user', title: t('jobs.by'), value: (j) => j.user, off: innerWidth < 1400 },
   {
     key: 'begun',
     title: t('jobs.begun'),

@@ -48,7 +48,9 @@ for (const language of ['en', 'zh-CN']) {
       await c.open(path);
       await c.heading('frame.no_vhost').waitFor();
       await c.text('frame.no_vhost_text').waitFor();
-      await c.page.getByText(`bartleby ctl set_permissions ${user} '.*' '.*' '.*'`, { exact: true }).waitFor();
+      await c.page
+        .getByText(`bartleby ctl --node ${c.broker.http} set_permissions ${user} '.*' '.*' '.*'`, { exact: true })
+        .waitFor();
       assert.equal(await c.page.getByRole('heading', { level: 2 }).count(), 5, path); // it, and those of the navigation
     }
     await c.accessible();

@@ -188,9 +188,15 @@ world.test(
     await c.dialog.getByText(c.say('redrive.no_consumers', { queue: 'billing' })).waitFor();
     await c.dialog.getByText(c.say('frame.as_command'), { exact: true }).click();
     const command = c.dialog.getByRole('region', { name: c.say('frame.with_ctl'), exact: true });
-    assert.match(await command.innerText(), /^bartleby ctl dlq redrive billing\.dead .*--stop-without-consumer$/);
+    assert.match(
+      await command.innerText(),
+      /^bartleby ctl --node http\S+ dlq redrive billing\.dead .*--stop-without-consumer$/,
+    );
     await fast(c);
-    assert.match(await command.innerText(), /^bartleby ctl dlq redrive billing\.dead --where queue:billing\.dead$/);
+    assert.match(
+      await command.innerText(),
+      /^bartleby ctl --node http\S+ dlq redrive billing\.dead --where queue:billing\.dead$/,
+    );
     await c.button('redrive.try', {}, c.dialog).click();
     await c.dialog.getByText(c.say('redrive.would_move', { n: 3 })).waitFor();
     assert.equal(await c.dialog.getByText(c.say('redrive.no_consumers', { queue: 'billing' })).count(), 0);

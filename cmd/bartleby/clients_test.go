@@ -45,7 +45,7 @@ func samplesFor(t *testing.T, at *place) (c copied) {
 }
 
 // asksForPassword matches a command that reads a password from the terminal.
-var asksForPassword = regexp.MustCompile(`^bartleby ctl (add_user|change_password) \w+$`)
+var asksForPassword = regexp.MustCompile(`^bartleby ctl (?:--node \S+ )?(add_user|change_password) \w+$`)
 
 func TestCommandsOfTheConsole(t *testing.T) {
 	// If this fails, a user copies a command out of the console and it fails, or does something else.

@@ -38,6 +38,17 @@ export function ctl(name, args = [], options = []) {
   return ['bartleby', 'ctl', ...name.split(' '), ...words];
 }
 
+const usualBases = ['http://localhost:15672', 'http://127.0.0.1:15672'];
+
+// toBroker adds to a command of bartleby ctl where the broker is, which is at {base}, unless it looks there by itself. Other commands stay as
+// they are.
+/** @param {(string | string[])[]} words */
+export function toBroker(words, { base }) {
+  const [tool, verb, ...rest] = words;
+  if (tool !== 'bartleby' || verb !== 'ctl' || usualBases.includes(base)) return words;
+  return [tool, verb, '--node', base, ...rest];
+}
+
 // inVHost is the option that names a virtual host, unless it is the default one.
 export const inVHost = (vhost) => (vhost === '/' ? [] : ['--vhost', vhost]);
 

@@ -3,7 +3,8 @@ import { html, useState, useEffect } from './html.js';
 import { t } from './i18n.js';
 import { Icon } from './icon.js';
 import { Code, Codes } from './code.js';
-import { typed } from './commands.js';
+import { toBroker, typed } from './commands.js';
+import { here } from './here.js';
 import { reasonOf } from './layers.js';
 
 // Loading shows itself only if it takes a while.
@@ -29,10 +30,10 @@ export function Empty({ title, text, code, cli, docs, children }) {
   </section>`;
 }
 
-// Command is a command, or several one after the other, for the shells of Linux and Windows; where both are typed the same, it is there
+// Command is a command, or several one after the other, to the broker of the console, for the shells of Linux and Windows; where both are typed the same, it is there
 // once.
 export function Command({ words, label }) {
-  const all = (Array.isArray(words[0]) ? words : [words]).map(typed);
+  const all = (Array.isArray(words[0]) ? words : [words]).map((w) => typed(toBroker(w, here())));
   const [linux, windows] = ['linux', 'windows'].map((shell) => all.map((lines) => lines[shell]).join('\n'));
   return linux === windows || all.some((lines) => lines.windows === '')
     ? html`<${Code} text=${linux} label=${label} />`

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { ctl, curl, inVHost, typed } from '../lib/commands.js';
+import { ctl, curl, inVHost, toBroker, typed } from '../lib/commands.js';
 import { jobCommands } from '../pages/code/commands.js';
 import { patternOf } from '../pages/broker/queue-name.js';
 import { cases, codesOf, commandsOf, exported, hard } from './samples.mjs';
@@ -110,6 +110,24 @@ test('commands', () => {
   );
   assert.equal(patternOf(['a.b']), '^a\\.b$');
   assert.equal(patternOf(['a', 'b']), '^(a|b)$');
+});
+
+test('a command says where the broker is, unless it would look there by itself', () => {
+  const lint = ctl('lint', [], inVHost('shop'));
+  const shown = (base) => typed(toBroker(lint, { base })).linux;
+  assert.equal(shown('http://localhost:15672'), 'bartleby ctl lint --vhost shop');
+  assert.equal(shown('http://127.0.0.1:15672'), 'bartleby ctl lint --vhost shop');
+  const elsewhere = [
+    'http://localhost:15673',
+    'https://localhost:15672',
+    'http://broker.example:15672',
+    'http://localhost:15672/mq',
+  ];
+  for (const base of elsewhere) assert.equal(shown(base), `bartleby ctl --node ${base} lint --vhost shop`);
+  const policy = { vhost: '/', name: 'p', pattern: '', definition: {}, priority: 0, applyTo: 'all' };
+  assert.match(exported.policyCodes({ ...at, base: elsewhere[0] }, policy).windows, /^bartleby ctl --node http/);
+  const other = curl(at, 'GET', 'overview');
+  assert.deepEqual(toBroker(other, { base: elsewhere[0] }), other);
 });
 
 test('a job is begun by a command with the options that the dialog has', () => {

@@ -1,7 +1,7 @@
 // All that the console shows to be copied, with sample values that shells and languages find hard. Run as a program, it
 // prints them as JSON for the broker at BASE (HTTP) and PORT (AMQP): samples.mjs BASE PORT
 import { fileURLToPath } from 'node:url';
-import { typed } from '../lib/commands.js';
+import { toBroker, typed } from '../lib/commands.js';
 import * as clients from '../pages/code/clients.js';
 import * as commands from '../pages/code/commands.js';
 import * as policy from '../pages/code/policy.js';
@@ -174,6 +174,10 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [base, port] = process.argv.slice(2);
   const all = cases({ base, host: '127.0.0.1', port, user: 'guest' });
   console.log(
-    JSON.stringify({ hard, commands: commandsOf(all).map((words) => typed(words).linux), codes: codesOf(all) }),
+    JSON.stringify({
+      hard,
+      commands: commandsOf(all).map((words) => typed(toBroker(words, { base })).linux),
+      codes: codesOf(all),
+    }),
   );
 }

@@ -1,5 +1,5 @@
 // A policy as text for other tools: Terraform, Kubernetes; and as commands. Pure.
-import { ctl, curl, inVHost, typed } from '../../lib/commands.js';
+import { ctl, curl, inVHost, toBroker, typed } from '../../lib/commands.js';
 
 // hcl writes a string. HCL has fewer escapes than JSON, and expressions in strings.
 const hcl = (s) =>
@@ -47,7 +47,7 @@ export function policyCommands(at, { vhost, name, pattern, definition, priority,
 export function policyCodes(at, policy) {
   const commands = policyCommands(at, policy);
   return {
-    ...typed(commands.ctl),
+    ...typed(toBroker(commands.ctl, at)),
     curl: typed(commands.curl).linux,
     terraform: terraform(policy),
     kubernetes: kubernetes(policy),

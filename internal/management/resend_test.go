@@ -2,7 +2,9 @@ package management
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"slices"
 	"strings"
@@ -234,11 +236,21 @@ func TestExportAndImport(t *testing.T) {
 	const search = "/api/x/letters/%2F"
 	w := d.want(200, "GET", search+"/export?queue=dead&filter=header.tenant:acme", "")
 	file := w.Body.String()
-	if h := w.Header(); strings.Count(file, "\n") != 2 || h.Get("Content-Type") != "application/x-ndjson" || h.Get(http.TrailerPrefix+api.ExportTrailer) != "2" {
+	if h := w.Header(); strings.Count(file, "\n") != 2 || h.Get("Content-Type") != "application/x-ndjson" ||
+		h.Get(http.TrailerPrefix+api.ExportTrailer) != "2" {
 		t.Errorf("%s %v", file, w.Header())
 	}
 	if all := d.want(200, "GET", search+"/export", "").Body.String(); strings.Count(all, "\n") != 3 {
 		t.Errorf("of all places: %s", all)
+	}
+	s := httptest.NewServer(d.server)
+	defer s.Close()
+	c := &api.Client{Base: s.URL, Token: testSecret}
+	for query, want := range map[string]string{"": "3", "?lost=true": "0"} {
+		trailer, err := c.Download(t.Context(), io.Discard, api.Path("x", "letters", "/", "export")+query)
+		if got := trailer.Get(api.ExportTrailer); err != nil || got != want {
+			t.Errorf("export%s: %s messages, %v, want %s", query, got, err, want)
+		}
 	}
 	if none := d.want(200, "GET", search+"/export?lost=true", "").Body.String(); none != "" {
 		t.Errorf("lost: %s", none)

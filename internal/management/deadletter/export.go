@@ -192,6 +192,7 @@ func (e *exporter) begin() {
 		h.Set("Content-Type", linesType)
 		h.Set("Cache-Control", "no-cache")
 		h.Set("Content-Disposition", `attachment; filename="letters.ndjson"`)
+		h.Set("Trailer", api.ExportTrailer) // else net/http sends what is short with its length, without a trailer
 		e.request.Writer.WriteHeader(http.StatusOK)
 	}
 }

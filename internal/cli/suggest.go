@@ -54,7 +54,7 @@ func elsewhere(name string) string {
 func unknownCommand(c *command.Call, words []string) error {
 	if about := about(c, words[0]); about != "" {
 		if len(words) > 1 {
-			about = fmt.Sprintf("Command '%s %s' not found.\n\n%s", words[0], words[1], about)
+			about = fmt.Sprintf("Command '%s %s' not found.%s\n\n%s", words[0], words[1], verbMeant(c, words), about)
 		}
 		return &command.Failure{Code: command.ExitUsage, Text: strings.TrimSpace(about)}
 	}
@@ -69,6 +69,9 @@ func meant(c *command.Call, name string) string {
 	}
 	switch names := similar(c, name); len(names) {
 	case 0:
+		if noun := nearestNoun(c, name); noun != "" {
+			return fmt.Sprintf("\nDid you mean '%s'?", noun)
+		}
 		return ""
 	case 1:
 		return fmt.Sprintf("\nDid you mean '%s'?", names[0])
@@ -87,8 +90,39 @@ func Meant(words []string) string {
 	if about(c, words[0]) != "" {
 		return words[0]
 	}
-	if names := similar(c, strings.ReplaceAll(words[0], "-", "_")); len(names) == 1 {
+	name := strings.ReplaceAll(words[0], "-", "_")
+	switch names := similar(c, name); len(names) {
+	case 0:
+		return nearestNoun(c, name)
+	case 1:
 		return names[0]
 	}
 	return ""
+}
+
+// verbMeant says which harmless verb of a noun a wrong one may stand for, "" if none is close to it.
+func verbMeant(c *command.Call, words []string) string {
+	one := strings.TrimSuffix(words[0], "s")
+	var verbs []string
+	for _, cmd := range commands() {
+		verb, noun, ok := cutLast(cmd.Name)
+		if ok && cmd.Tools&c.Tool != 0 && harmless(cmd) && strings.TrimSuffix(noun, "s") == one {
+			verbs = append(verbs, verb)
+		}
+	}
+	if verb := command.Nearest(words[1], verbs); verb != "" {
+		return fmt.Sprintf("\nDid you mean '%s %s'?", words[0], verb)
+	}
+	return ""
+}
+
+// nearestNoun is what commands are about that a wrong name may stand for, "" if nothing is close to it.
+func nearestNoun(c *command.Call, name string) string {
+	var nouns []string
+	for _, cmd := range commands() {
+		if _, noun, ok := cutLast(cmd.Name); ok && cmd.Tools&c.Tool != 0 && harmless(cmd) {
+			nouns = append(nouns, noun)
+		}
+	}
+	return command.Nearest(name, nouns)
 }

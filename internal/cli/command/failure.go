@@ -140,9 +140,22 @@ func (c *Call) identityHint(reason string) string {
 		return "\n\nThe user does not exist, or the password is wrong. Give others with --username and --password, or with the " +
 			"environment variables BARTLEBY_USER and BARTLEBY_PASSWORD"
 	default:
-		return ""
+		return c.rightHint(reason)
 	}
 	return "\n\nGive the broker's data directory with --data, or a user with --username and --password"
+}
+
+// rightHint says how an administrator gives a user what it lacks.
+func (c *Call) rightHint(reason string) string {
+	tag, ok := strings.CutPrefix(strings.TrimSuffix(reason, " user"), "Not ")
+	switch {
+	case ok && slices.Contains([]string{"management", "policymaker", "monitor", "administrator"}, tag):
+		return fmt.Sprintf("\n\nAn administrator can give the user this tag with the others that it has: "+
+			"'%s help set_user_tags'", c.Program)
+	case strings.HasPrefix(reason, "Access refused"):
+		return fmt.Sprintf("\n\nAn administrator can grant this: '%s help set_permissions'", c.Program)
+	}
+	return ""
 }
 
 func (c *Call) unavailable(detail, remedy string) error {

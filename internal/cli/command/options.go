@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -192,7 +193,7 @@ func IsGlobal(name string) bool {
 // command most of all.
 func Parse(typed []string) (Options, error) {
 	w := Options{values: map[string]string{}}
-	var errs []string
+	var errs, hints []string
 	for i := 0; i < len(typed); i++ {
 		word := typed[i]
 		if word == "-h" { // RabbitMQ's tools have -? alone
@@ -210,6 +211,9 @@ func Parse(typed []string) (Options, error) {
 		switch {
 		case !ok:
 			errs = append(errs, word+" : ")
+			if name := nearestOption(word); name != "" {
+				hints = append(hints, fmt.Sprintf("Did you mean '--%s'?", name))
+			}
 			continue
 		case o.Valued() && !glued:
 			if i++; i == len(typed) {
@@ -227,7 +231,7 @@ func Parse(typed []string) (Options, error) {
 		}
 	}
 	if len(errs) > 0 {
-		return w, errors.New("Invalid options for this command:\n" + strings.Join(errs, "\n"))
+		return w, errors.New("Invalid options for this command:\n" + strings.Join(append(errs, hints...), "\n"))
 	}
 	return w, nil
 }
@@ -250,4 +254,16 @@ func ReadOption(word string) (o Option, value string, glued, ok bool) {
 		return o, "", false, false
 	}
 	return o, value, glued, ok
+}
+
+// nearestOption is the option that a word may stand for that is none, "" if it is like none of those with an effect.
+func nearestOption(word string) string {
+	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	var names []string
+	for _, o := range KnownOptions() {
+		if o.About != "" && o.Name != name {
+			names = append(names, o.Name)
+		}
+	}
+	return Nearest(strings.ReplaceAll(name, "_", "-"), names)
 }

@@ -137,14 +137,23 @@ func deathsBy() []command.Column {
 func notFound(c *command.Call, err error) error {
 	switch command.Status(err) {
 	case http.StatusNotFound:
-		if kind := command.ReasonOf(err); strings.HasSuffix(kind, "_not_found") {
-			if to := c.Options.Or("to", ""); kind == "exchange_not_found" && strings.Contains(to, "/") {
-				name := strings.TrimPrefix(to, "exchange:")
-				return command.Failf(command.ExitData, "exchange not found. If '%s' is its name, write --exchange '%s'", name, name)
-			}
-			return command.Failf(command.ExitData, "%s", strings.ReplaceAll(kind, "_", " "))
+		kind, missing := strings.CutSuffix(command.ReasonOf(err), "_not_found")
+		if !missing || kind == "vhost" {
+			return c.NoVHost(c.VHost())
 		}
-		return c.NoVHost(c.VHost())
+		to := c.Options.Or("to", "")
+		name := strings.TrimPrefix(to, kind+":")
+		given, ok := c.Options.Get(kind)
+		switch {
+		case kind == "exchange" && strings.Contains(to, "/"):
+			return command.Failf(command.ExitData, "exchange not found. If '%s' is its name, write --exchange '%[1]s'", name)
+		case ok:
+			name = given
+		case name == to:
+			return command.Failf(command.ExitData, "%s not found", strings.ReplaceAll(kind, "_", " "))
+		}
+		return command.Failf(command.ExitData, "no %s '%s' in vhost '%s'; '%s list_%ss' lists those that exist",
+			kind, name, c.VHost(), c.Program, kind)
 	case http.StatusBadRequest, http.StatusConflict:
 		return command.Failf(command.ExitData, "%s", command.ReasonOf(err))
 	}

@@ -71,7 +71,7 @@ func readJob(c *command.Call, action string) (*api.PostRedrive, error) {
 		}
 	}
 	if text, ok := c.Options.Get("watch"); ok {
-		d, err := command.ParseTime(text)
+		d, err := command.ParseTime("watch", text)
 		if err != nil {
 			return nil, err
 		}

@@ -34,7 +34,7 @@ func clock(c *command.Call) error {
 		c.Banner("Resynchronising the virtual hosts of node %s with its clock ...", c.Node)
 		path = []string{"resync"}
 	case c.Args[0] == "advance" && len(c.Args) == 2:
-		d, err := command.ParseTime(c.Args[1])
+		d, err := command.ParseTime("", c.Args[1])
 		if err != nil {
 			return err
 		}

@@ -176,7 +176,7 @@ func newInstant(c *command.Call) (to api.NewInstant, err error) {
 	case after == named:
 		return to, c.Invalid("give a time: --in <duration> or --at <time>.")
 	case after:
-		d, err := command.ParseTime(in)
+		d, err := command.ParseTime("in", in)
 		if err != nil {
 			return to, err
 		}

@@ -103,6 +103,8 @@ func (w *world) audit(st *step) {
 	w.timedOut(st, effects)
 	if st.portions == 1 {
 		w.begun(st)
+	} else if st.partial() && st.channel != nil {
+		clear(st.channel.Consumers) // they have gone before anything was handed over, or expired, in this portion
 	}
 	for i := range facts {
 		if k := facts[i].Kind; k <= fact.PolicyCleared || k == fact.Configured {

@@ -42,10 +42,20 @@ func (j *Journal) name(n int64) error {
 	return nil
 }
 
-// begin opens the file of s and writes its header.
+// begin opens the file of s and writes its header. A file that something else has cut short first gets back its size:
+// after a kill, a file that is shorter than the manifest says is damage.
 func (j *Journal) begin(s *segmentState) (err error) {
 	if s.Disk, err = j.fs.Open(j.path(s.Name())); err != nil {
 		return err
+	}
+	size, err := s.Disk.Size()
+	if err != nil {
+		return err
+	}
+	if size < s.Size {
+		if err = s.Disk.Allocate(size, s.Size-size); err != nil {
+			return err
+		}
 	}
 	header := vfs.Aligned(segment.HeaderBytes)
 	segment.PutHeader(header, &s.File)

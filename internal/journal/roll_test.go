@@ -247,3 +247,34 @@ func TestRollingKeepsTheSegmentAhead(t *testing.T) {
 	has(t, j, 1, 1, 2, size)
 	must(t, j.Close())
 }
+
+func TestSparesThatWereCutShortGetBackTheirSize(t *testing.T) {
+	t.Parallel()
+	// After a kill, the segment ahead would count as one that lost what was written to it: no log could be opened.
+	for _, size := range []int64{0, 1000, 20_000} {
+		fs := vfs.NewMem(3)
+		j := mustOpen(t, fs, small())
+		write(t, j, 10, 1)
+		prepare(t, j)
+		endSegment(t, j) // the segments ahead are spares again
+		if len(j.spares) == 0 {
+			t.Fatal("no spares")
+		}
+		for _, sp := range j.spares {
+			f, err := fs.Open(j.path(sp.name()))
+			must(t, err)
+			must(t, f.Truncate(size))
+			must(t, f.Sync())
+			must(t, f.Close())
+		}
+		prepare(t, j)
+		if len(j.ahead) == 0 {
+			t.Fatal("nothing is ahead")
+		}
+		fs.Crash()
+		j = mustOpen(t, fs, small())
+		has(t, j, 1, 1, 1, 10)
+		write(t, j, 10, 1)
+		must(t, j.Close())
+	}
+}

@@ -62,6 +62,22 @@ export function order(i) {
   };
 }
 
+/** A queue NAME whose rejected messages come to NAME.dead. */
+export async function pair(channel, name, n = 0) {
+  await queues(channel, {
+    [name]: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': `${name}.dead` },
+    [`${name}.dead`]: {},
+  });
+  if (n === 0) return;
+  await publish(
+    channel,
+    '',
+    name,
+    Array.from({ length: n }, (_, i) => ({ ...order(i), messageId: `${name}-${i}` })),
+  );
+  await reject(channel, name, n);
+}
+
 /** Fills a broker; the names are those that the specs and the pictures use. */
 export async function field(broker) {
   const work = await broker.channel('order-service');

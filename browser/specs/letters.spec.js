@@ -2,25 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { World } from '../lib/console.js';
-import { order, publish, queues, reject } from '../lib/seed.js';
+import { order, pair, publish, queues, reject } from '../lib/seed.js';
 
 const world = World.of('letters');
-
-/** A queue NAME whose rejected messages come to NAME.dead. */
-async function pair(channel, name, n = 0) {
-  await queues(channel, {
-    [name]: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': `${name}.dead` },
-    [`${name}.dead`]: {},
-  });
-  if (n === 0) return;
-  await publish(
-    channel,
-    '',
-    name,
-    Array.from({ length: n }, (_, i) => ({ ...order(i), messageId: `${name}-${i}` })),
-  );
-  await reject(channel, name, n);
-}
 
 /** Chooses the fast way, which needs no consumers. */
 const fast = (c) => c.dialog.getByRole('radio', { name: c.say('redrive.fast'), exact: true }).check();
@@ -416,35 +400,6 @@ world.test(
     await c.broker.depth('priced', 101);
   },
 );
-
-for (const language of ['en', 'zh-CN'])
-  world.test(`the button that discards says how many go, as its dialog does (${language})`, { language }, async (c) => {
-    const name = `extent.${language}`;
-    await pair(await c.broker.channel(), name, 5);
-    await c.open(`/letters?view=list&filter=queue:${name}.dead`);
-    await c.button('redrive.discard_all', { n: 5 }).click();
-    await c.dialog.getByRole('heading', { name: c.say('redrive.discard_title', { n: 5 }) }).waitFor();
-    await c.dialog.getByText(c.say('redrive.would_discard', { n: 5 })).waitFor();
-    await c.page.keyboard.press('Escape');
-    await c.dialog.waitFor({ state: 'detached' });
-    const rows = c.page.locator('tbody tr[data-index]');
-    for (const i of [0, 2, 3]) await rows.nth(i).getByRole('checkbox').click();
-    await c.button('redrive.discard_n', { n: 3 }).click();
-    await c.dialog.getByText(c.say('redrive.would_discard', { n: 3 })).waitFor();
-    await c.page.keyboard.press('Escape');
-    await c.dialog.waitFor({ state: 'detached' });
-
-    await c.open(`/letters?view=groups&by=source&filter=queue:${name}.dead`);
-    const group = c.button('letters.discard_group', { group: name });
-    await group.waitFor();
-    assert.equal(await group.getAttribute('title'), c.say('redrive.discard_all', { n: 5 }));
-
-    await c.open(`/queues/%2F/${name}.dead?tab=messages`);
-    await c.button('redrive.discard_all', { n: 5 }).waitFor();
-    await c.open(`/queues/%2F/${name}.dead?tab=messages&filter=id:1`);
-    await c.button('redrive.discard_matching').waitFor();
-    await c.accessible();
-  });
 
 world.test('a group is discarded, and brought back from the lost letters', async (c) => {
   await pair(await c.broker.channel(), 'cast', 8);

@@ -1,10 +1,10 @@
 // The overview's panel of dead letters: how many there are now, how old the oldest is, how many deaths there were; why, from
 // where, and where they wait.
-import { html } from '../../lib/html.js';
+import { html, useEffect, useRef } from '../../lib/html.js';
 import { t, num, span, word } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { href, to } from '../../lib/router.js';
-import { useData } from '../../lib/live.js';
+import { running, useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
 import { Ago } from '../../lib/time.js';
 import { Bar, Unknown } from '../../lib/chart.js';
@@ -19,13 +19,14 @@ const groupedMax = 3; // virtual hosts whose dead letters are grouped
 
 export function DeadPanel({ range }) {
   const got = useData((abort) => api.get('x/letters', { range }, { signal: abort }), [range], {
-    on: ['letters'],
+    on: ['letters', 'jobs'],
     every: 5000,
   });
   const all = (got.data || []).filter((s) => !vhost.value || s.vhost === vhost.value);
   return html`<section class="card dead" aria-labelledby="dead"><header><h2 id="dead">${t('overview.dead')}</h2><span class="grow"></span><a class="button" href=${href('/letters')}>${t('overview.look')} <${Icon} name="right" /></a></header>
     <${Shown} of=${got}>${() => html`<div class="lead"><${Figures} of=${all} range=${range} /><${Recent} of=${all.map((s) => s.recent)} range=${range} /></div>
       ${all.length > 0 && html`<${Unknown} of=${unknownOf(all[0].recent, Date.parse(all[0].recent.since))} />`}
+      <${Moving} of=${all} />
       <${Troubles} of=${all} range=${range} />
       <div class="thirds"><${Failures} of=${all} /><${Sources} of=${all} range=${range} /><${Targets} of=${all} /></div>`}</${Shown}></section>`;
 }
@@ -43,6 +44,12 @@ function Figures({ of: all, range }) {
     <a class=${`figure first ${dead ? '' : 'good'}`} href=${href('/letters')}><b>${num(dead)}</b><span>${t('overview.dead_now', { n: dead })}</span>${retrying > 0 && html`<small>${t('overview.retrying', { n: retrying })}</small>`}</a>
     <div class="figure"><b>${oldest.length ? span(Math.max(...oldest) * 1000) : '–'}</b><span>${t('letters.card_oldest')}</span></div>
     <div class="figure"><b>${num(sum(all, diedOf))}</b><span>${t('overview.card_died', { n: sum(all, diedOf), range: named(range) })}</span></div></div>`;
+}
+
+// Moving says why figures differ while jobs run: they are asked for one after the other.
+function Moving({ of: all }) {
+  const n = sum(all, (s) => s.jobs.running);
+  return n > 0 && html`<p class="hint"><a href=${href('/jobs')}>${t('overview.moving', { n })}</a></p>`;
 }
 
 // Troubles are what should not be at all; where nothing is amiss there is nothing.
@@ -96,6 +103,12 @@ function Failures({ of: all }) {
     every: 15000,
     keep: true,
   });
+  const latest = useRef();
+  latest.current = got;
+  useEffect(() => {
+    const timers = [1200, 3000].map((ms) => setTimeout(() => running.value && latest.current.refresh(), ms)); // as useCompleted
+    return () => timers.forEach(clearTimeout);
+  }, [total]);
   const rows = (got.data || [])
     .flat()
     .filter((g) => g.value !== '' && g.count > 0)

@@ -191,7 +191,8 @@ export function MessagesTable({ id = 'letters', messages, selection, actions, em
       actions=${actions} empty=${!messages.wrong && empty} more=${{ next: messages.next, busy: messages.busy, load: messages.load, partial: messages.partial }} />`;
 }
 
-// useCompleted asks again twice after a list was read or something died: the index is a moment behind what happens.
+// useCompleted asks again twice after a list was read or something died, and then as long as the answer says that the index is behind
+// what happens.
 export function useCompleted(got, key) {
   const { version } = topic('letters').value;
   const latest = useRef();
@@ -202,6 +203,12 @@ export function useCompleted(got, key) {
     );
     return () => timers.forEach(clearTimeout);
   }, [version, key]);
+  const behind = got.data?.index?.behind > 0;
+  useEffect(() => {
+    if (!behind) return undefined;
+    const timer = setTimeout(() => running.value && latest.current.refresh(), 1000);
+    return () => clearTimeout(timer);
+  }, [behind, got.at, key]);
 }
 
 // IndexState says what an answer may lack.

@@ -53,8 +53,11 @@ func TestBlocked(t *testing.T) {
 			if able {
 				expect[*wire.ConnectionUnblocked](c, 0)
 			}
-			if got := b.server.Connections()[0].State; got != "running" {
-				c.Errorf("state %q", got)
+			for _, want := range []string{"running", "flow", "running"} {
+				c.session.paced.Store(want == "flow")
+				if got := b.server.Connections()[0].State; got != want {
+					c.Errorf("state %q, expected %q", got, want)
+				}
 			}
 			c.expectQuiet()
 		})

@@ -26,6 +26,8 @@ type Session interface {
 	NewChannel() vhost.ChannelID
 	// Submit gives a batch away, in order.
 	Submit(b *engine.Batch)
+	// Paced reports whether what was published waits for the consumers of a queue, from any goroutine.
+	Paced() bool
 	// Written gives window back, from any goroutine, also after Close.
 	Written(cost int64)
 	// Close detaches: on return no Emit follows and the connection's exclusive queues are gone.

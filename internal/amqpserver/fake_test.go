@@ -62,6 +62,7 @@ type scriptSession struct {
 	frontend engine.Frontend
 	commands []vhost.Command // all that came, with slices of their own
 	batches  int
+	paced    atomic.Bool
 	dead     map[vhost.ChannelID]bool
 	parks    bool            // batches are kept
 	parked   []*engine.Batch // those
@@ -70,6 +71,7 @@ type scriptSession struct {
 
 func (s *scriptSession) Conn() fact.ConnID           { return s.id }
 func (s *scriptSession) NewChannel() vhost.ChannelID { return vhost.ChannelID(s.script.lastID.Add(1)) }
+func (s *scriptSession) Paced() bool                 { return s.paced.Load() }
 func (s *scriptSession) Written(cost int64)          { s.written.Add(cost) }
 
 func (s *scriptSession) Close() {

@@ -124,7 +124,8 @@ func TestUnfinishedFrameHoldsLittle(t *testing.T) {
 		sent      int // octets of a frame that announces more
 		buf, held int
 	}{
-		{131072, 100, readBufferTiny, 0}, {131072, 4000, readBufferSmall, 0}, {131072, 50_000, readBufferLarge, readBufferLarge},
+		{131072, 100, readBufferTiny, 0}, {131072, 4000, readBufferSmall, 0},
+		{131072, 50_000, readBufferLarge, readBufferLarge},
 		{loginFrameMax, 8, readBufferTiny, 0}, {loginFrameMax, 8196, 2 * readBufferSmall, 0},
 	} {
 		s, peer := pair(t)

@@ -20,7 +20,7 @@ type Connection struct {
 	Name             string // "peer:port -> host:port"
 	UserProvidedName string // client property connection_name
 	User, VHost      string // empty until known
-	State            string // starting, tuning, opening, running, blocked, closing. Source: RabbitMQ management
+	State            string // starting, tuning, opening, running, flow, blocked, closing. Source: RabbitMQ management
 	PeerHost, Host   string
 	PeerPort, Port   int
 	AuthMechanism    string
@@ -85,8 +85,12 @@ func (c *conn) picture() Connection {
 	c.mu.Lock()
 	p := c.mu.about
 	c.mu.Unlock()
-	if p.State == "running" && c.blocked.Load() {
+	switch {
+	case p.State != "running":
+	case c.blocked.Load():
 		p.State = "blocked"
+	case c.session.Paced():
+		p.State = "flow"
 	}
 	p.ID, p.Name, p.ConnectedAt = c.id, c.name, c.connectedAt
 	p.PeerHost, p.PeerPort = splitAddr(c.socket.RemoteAddr())

@@ -95,6 +95,7 @@ type Engine struct {
 	live             atomic.Pointer[liveLogs]
 	backups          backups
 	uncommitted      budgeted
+	paced            paced
 	subscribed       budgeted
 	objects          objects
 

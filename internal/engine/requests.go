@@ -172,7 +172,9 @@ func (r *runner) mustHaveWindow(s *Session, c *vhost.Command) bool {
 
 // end is the end of a batch.
 func (r *runner) end(p *request) {
-	p.batch.free()
+	if !r.pace(p) {
+		p.batch.free()
+	}
 	if p.done != nil {
 		r.answer(p)
 	}

@@ -71,12 +71,13 @@ type runner struct {
 	sessions     map[fact.ConnID]*Session
 	outboxes     map[vhost.ChannelID]*outbox
 	last         *outbox
-	held         []*outbox  // with effects that wait
-	looks        []look     // answers that wait
-	parked       []request  // publishes that wait for the end of alarms, and what comes behind them
-	stalled      []request  // what waits until anything can be written
-	cramped      bool       // the vhost knows that there is no space for dead letters to move,
-	lowMemory    bool       // and no memory to hold more of them
+	held         []*outbox // with effects that wait
+	looks        []look    // answers that wait
+	parked       []request // publishes that wait for the end of alarms, and what comes behind them
+	stalled      []request // what waits until anything can be written
+	cramped      bool      // the vhost knows that there is no space for dead letters to move,
+	lowMemory    bool      // and no memory to hold more of them
+	pacing       pacing
 	busy         []*Session // that wait for a command of theirs which ticks go on with
 	queue        sessionQueue
 	blocked      int                             // sessions that were told so
@@ -124,7 +125,8 @@ func (r *runner) release() {
 		now, _, _ := r.time.read()
 		r.timerAt = now + 1
 	}
-	sooner := ok && at < r.timerAt || !r.tended && r.cache.Busy() || r.queue.queued > 0
+	paced, paces := r.nextPaced()
+	sooner := ok && at < r.timerAt || paces && paced < r.timerAt || !r.tended && r.cache.Busy() || r.queue.queued > 0
 	r.ownership.pass()
 	if sooner || r.pending() {
 		r.kick()
@@ -221,7 +223,11 @@ func (r *runner) untilDue() time.Duration {
 	now, _, _ := r.time.read()
 	r.timerAt = now + deadline.Instant(long/time.Millisecond)
 	at, ok := r.vhost.Due()
-	if !ok || !r.mayWrite() { // who makes space wakes it
+	ok = ok && r.mayWrite() // who makes space wakes it
+	if paced, paces := r.nextPaced(); paces && (!ok || paced < at) {
+		at, ok = paced, true
+	}
+	if !ok {
 		return long
 	}
 	r.timerAt = min(at, r.timerAt)
@@ -244,6 +250,7 @@ func (r *runner) run(rounds int) {
 		r.mu.inbox, r.mu.spare = r.mu.spare[:0], nil
 		r.mu.Unlock()
 		ticked := r.step(inbox)
+		r.unpace()
 		clear(inbox)
 		r.mu.Lock()
 		r.mu.spare = inbox[:0]
@@ -284,6 +291,7 @@ func (r *runner) step(inbox []request) (ticked bool) {
 		if s := r.stamp(); at <= s.Now {
 			ticked = true
 			r.decide(nil, &vhost.Command{Kind: vhost.Tick})
+			r.vhost.Overgrown() // what a tick has published is no fault of the next batch
 			r.queue.ticked(r.vhost.Work())
 			r.resume()
 		}

@@ -51,6 +51,7 @@ type Session struct {
 	endsWithin int      // work after which it ends, whatever waits; 0: it does not end yet
 
 	behind atomic.Int32 // commands that wait for its turn
+	paced  atomic.Int32 // batches that are given back late
 }
 
 func (b *Batch) free() {
@@ -81,6 +82,9 @@ func (s *Session) Written(cost int64) {
 		s.runner.put(request{session: s, batch: &Batch{}})
 	}
 }
+
+// Paced reports whether a batch of the session waits for the consumers of a queue. Any goroutine may ask.
+func (s *Session) Paced() bool { return s.paced.Load() > 0 }
 
 // Close ends the attachment. On return the frontend is called no more, and what belonged to the connection is gone.
 func (s *Session) Close() { s.runner.await(context.Background(), s.leave()) }
@@ -125,6 +129,7 @@ func (r *runner) detach(s *Session) {
 // shut makes l one that nobody listens to, and takes it off the counts.
 func (r *runner) shut(s *Session) {
 	s.closed = true
+	r.unpaceSession(s)
 	if s.sharesWindows {
 		s.setWindow(windowFirst)
 	}

@@ -42,6 +42,7 @@ type step struct {
 	late        map[vhost.ChannelID]late   // what is overdue
 	guilty      map[*clients.Consumer]bool // that hold it
 	views       map[string]*vhost.QueueView
+	overgrown   fact.QueueID // a queue whose consumers the publisher should wait for
 }
 
 // view shows a queue as it is after the command; nil if it is gone by then.
@@ -123,6 +124,7 @@ func (w *world) audit(st *step) {
 	for i := range effects {
 		w.effect(st, &effects[i])
 	}
+	w.checkPaced(st)
 	if st.portions == 1 {
 		w.checkCommanded(st)
 		w.backUncounted(st)
@@ -283,6 +285,9 @@ func (w *world) enqueued(st *step, f *fact.Fact) {
 	}
 	w.live.Add(f.Queue, e)
 	publishes := st.publishes()
+	if publishes && !e.HasHistory && w.isOvergrown(q) {
+		st.overgrown = q.ID
+	}
 	switch {
 	case f.Queue == ledger.LostStoreID:
 		w.checkStoredLost(st, e)

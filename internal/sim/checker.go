@@ -67,6 +67,8 @@ const (
 	Timeout Checker = "timeout"
 	// Kept: a message that its queue keeps because of a cycle is still there, and does not expire.
 	Kept Checker = "kept"
+	// Paced: a publisher waits for the consumers of a queue that has grown too long, and for those only.
+	Paced Checker = "paced"
 	// Configured: the options in force are those set last, over restarts too.
 	Configured Checker = "options"
 )

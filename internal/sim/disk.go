@@ -189,6 +189,7 @@ func (w *world) load() {
 	v.KeepHot(w.hot())
 	v.BoundHeads(w.heads())
 	v.BoundPutOff(putOffMax)
+	v.BoundOvergrown(overgrownMax)
 	if w.o.Portions > 0 {
 		v.BoundSteps(w.o.Portions)
 	}

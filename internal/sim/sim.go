@@ -78,6 +78,7 @@ type Result struct {
 	Waited      int                // returns that had to wait
 	Survived    int                // waiting and held copies that a restart has found
 	TimedOut    int                // consumers and channels that took too long
+	Paced       int                // publishes after which the publisher should wait
 	Late        int                // settlements of what was taken back before
 	Answered    map[string]int     // answers for lost letters
 	Redriven    int                // dead letters that jobs moved

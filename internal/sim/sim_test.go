@@ -163,6 +163,7 @@ func (r *Result) add(o *Result) {
 	r.Survived += o.Survived
 	r.TimedOut += o.TimedOut
 	r.Late += o.Late
+	r.Paced += o.Paced
 	r.Refused += o.Refused
 	r.Recoveries += o.Recoveries
 	r.Crashes += o.Crashes
@@ -277,7 +278,9 @@ func (r *Result) checkDeadLetters(t *testing.T) {
 	}
 	t.Logf("held dead letters that left: %d, that some targets had: %d; waits: %d; waiting and held copies in restarts: %d; timeouts: %d, late settlements: %d",
 		r.Released, r.Partly, r.Waited, r.Survived, r.TimedOut, r.Late)
-	if r.Released == 0 || r.Partly == 0 || r.Waited == 0 || r.Survived == 0 || r.TimedOut == 0 || r.Late == 0 {
+	t.Logf("publishers that were to wait: %d", r.Paced)
+	if r.Released == 0 || r.Partly == 0 || r.Waited == 0 || r.Survived == 0 || r.TimedOut == 0 || r.Late == 0 ||
+		r.Paced == 0 {
 		t.Errorf("not all of these have happened")
 	}
 	t.Logf("in the lost store: %v; held: %v; facts: %v", counts(r.StoredLost), counts(r.Held), counts(r.Facts))

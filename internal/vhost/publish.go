@@ -461,6 +461,9 @@ func (s *step) enqueue(q *queueState, m *message) (durable bool) {
 	if q.holdsAsDeadLetter(&f.Entry) {
 		s.noteDeadLetter(q, &f, m)
 	}
+	if m.history == nil && s.isOvergrown(q, false) {
+		s.overgrown = q.id
+	}
 	q.flow.Published++
 	if durable {
 		q.flow.Written++

@@ -69,6 +69,7 @@ type VHost struct {
 	lowMemory bool          // there is no memory for further held dead letters
 	unpaused  []*queueState // that may go on although it is
 	off       []task        // copies that were to die meanwhile, in order
+	grownMax  int           // ready messages of a queue that is not overgrown
 	offMax    int           // how many a queue may have before it hands over nothing, while memory is short
 	late      []lateChunk   // of what was due meanwhile, in order
 	isLate    map[lateChunk]bool
@@ -123,6 +124,7 @@ type VHost struct {
 	moves     int           // copies that dead letters have become since then
 	hops      int           // dead letters lost in this step because there were too many of those
 	losses    []Loss        // that nobody has taken
+	overgrown fact.QueueID  // see Overgrown
 	draws     uint64        // drawn so far
 	batch     []byte        // the batch in the making, where the newest records lie
 	index     storage.Index
@@ -181,6 +183,7 @@ func New(name string, log storage.LogID, records storage.Records, pages storage.
 		repliers: map[string]*channel{},
 		flows:    map[string]*flow{},
 		stepMax:  stepBytesMax, headBytes: HeadBytes, keysMax: scheduleKeysMax, offMax: putOffMax,
+		grownMax: overgrownMessages,
 	}
 	v.pool = queue.NewPool(pages, log, hotEntriesMax, v.disarmed)
 	v.lost, v.options = newLostStore(v.pool), settings.OptionsOf(nil)

@@ -47,6 +47,11 @@ func (s *scrape) resourceMetrics(x *exposition, m *resource.Status) {
 	one(x, "bartleby_channels_and_consumers_bytes", gauge, "Memory used by channels and consumers", subscribed.Bytes)
 	one(x, "bartleby_channels_and_consumers_refused_total", counter,
 		"Connections closed because of the memory limit of channels and consumers", subscribed.Refused)
+	paced := s.server.Engine.Pacing()
+	one(x, "bartleby_publishers_paced_batches", gauge,
+		"Batches of messages whose publishers wait for the consumers of a long queue", paced.Now)
+	one(x, "bartleby_publishers_paced_batches_total", counter,
+		"Batches of messages whose publishers waited for the consumers of a long queue", paced.Batches)
 	one(x, "bartleby_send_timeouts_total", counter, "Connections closed because the client did not read", doors.SendTimeouts)
 	one(x, "bartleby_idle_frame_pauses_total", counter,
 		"Pauses in reading because the client sent too many frames without effect, such as heartbeats", doors.IdleFramePauses)

@@ -34,6 +34,15 @@ func faultsOfVHost() []fault {
 			checks: []check{in(sim.Options{FullDisk: true}, sim.Drains)},
 		},
 		{
+			name: "pacing: publishers wait for consumers that are not there",
+			edits: []edit{{
+				file:    vhostDir + "pacing.go",
+				at:      `q.consumers.Len() > 0`,
+				instead: `(q.consumers.Len() > 0 || v.planted(FAULT))`,
+			}},
+			checks: []check{by(sim.Paced)},
+		},
+		{
 			name:   "low memory: hold dead letters all the same",
 			edits:  []edit{{file: vhostDir + "diskspace.go", at: `|| v.lowMemory`, after: ` && !v.planted(FAULT)`}},
 			checks: []check{by(sim.Held)},

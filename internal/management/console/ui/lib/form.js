@@ -18,11 +18,15 @@ export function Field({ label, hint, error, meaning, children, className = '' })
   </div>`;
 }
 
-// TextField: onInput is given the text. list is what to suggest.
-export function TextField({ label, hint, error, value, onInput, list, className, ...rest }) {
+// TextField: onInput is given the text. list is what to suggest. autofocus works on each page, not only on the first as that of browsers.
+export function TextField({ label, hint, error, value, onInput, list, className, autofocus = false, ...rest }) {
   const suggestions = useId();
+  const input = useRef(null);
+  useEffect(() => {
+    if (autofocus) input.current.focus();
+  }, []);
   return html`<${Field} ...${{ label, hint, error, className }}>${(a) => html`
-    <input type="text" ...${a} value=${value ?? ''} onInput=${(e) => onInput(e.target.value)} list=${list ? suggestions : undefined} spellcheck="false" ...${rest} />
+    <input type="text" ...${a} ref=${input} autofocus=${autofocus} value=${value ?? ''} onInput=${(e) => onInput(e.target.value)} list=${list ? suggestions : undefined} spellcheck="false" ...${rest} />
     ${list && html`<datalist id=${suggestions}>${list.map((x) => html`<option value=${x} />`)}</datalist>`}`}
   </${Field}>`;
 }

@@ -65,11 +65,11 @@ export function FilterBox({ filter, change, known, error, example = t('filter.pl
           setText(e.target.value);
           offer(e.target.value, e.target.selectionStart);
         }} onKeyDown=${key} onFocus=${() => offer(text, text.length)}
-        onBlur=${() => setTimeout(() => setOffers([]), 150)} />
+        onBlur=${() => setOffers([])} />
       ${filter && html`<button type="button" class="plain" onClick=${() => change('')} aria-label=${t('filter.clear')} title=${t('filter.clear')}><${Icon} name="cross" /></button>`}
       <${Saved} filter=${filter} change=${change} />
     </div>
-    <ul role="listbox" id=${id} class="offers" aria-label=${t('filter.suggestions')} hidden=${offers.length === 0}>
+    <ul role="listbox" id=${id} class="offers" tabindex="-1" aria-label=${t('filter.suggestions')} hidden=${offers.length === 0}>
       ${offers.map(
         (o, i) =>
           html`<li role="option" id=${`${id}-${i}`} aria-selected=${i === at} onMouseDown=${(e) => {

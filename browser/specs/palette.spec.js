@@ -170,3 +170,16 @@ for (const language of ['en', 'zh-CN']) {
     await c.accessible();
   });
 }
+
+for (const language of ['en', 'zh-CN'])
+  world.test(`a scheduled message is found by its key (${language})`, { language }, async (c) => {
+    const key = `order-4708.${language}`;
+    const body = { routing_key: 'mail', payload: 'x', in: 3_600_000 };
+    await c.broker.put(`x/scheduled/%2F/reminders/key/${key}`, body);
+    await c.open('/');
+    await type(c, key);
+    const option = c.dialog.getByRole('option').filter({ hasText: c.say('palette.scheduled') });
+    await option.filter({ hasText: 'reminders' }).click();
+    await c.page.getByText(key, { exact: true }).first().waitFor();
+    assert.match(c.page.url(), /schedule\/%2F\/reminders\//);
+  });

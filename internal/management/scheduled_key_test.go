@@ -209,3 +209,22 @@ func TestKeysAgainstReplacement(t *testing.T) {
 		t.Errorf("left: %+v; the last is %s, cancelled: %v", page.Items, last, cancelled[last])
 	}
 }
+
+func TestListUnderAKey(t *testing.T) {
+	// If this fails, the console cannot find a message by its schedule key, or finds one that waits no more.
+	t.Parallel()
+	d := later(t)
+	d.keyed("other", "m", 1000)
+	id := d.keyed("order 7", "m", 1000)
+	under := func(key string) []api.Waiting { return read[api.WaitingPage](d, scheduled+"/later?key="+key).Items }
+	if got := under("order%207"); len(got) != 1 || got[0].ID != id {
+		t.Errorf("found %+v, want %s", got, id)
+	}
+	if got := under("order"); len(got) != 0 {
+		t.Errorf("a part of a key finds %+v", got)
+	}
+	d.want(200, "DELETE", scheduled+"/later/"+id, "")
+	if got := under("order%207"); len(got) != 0 {
+		t.Errorf("what was cancelled is found: %+v", got)
+	}
+}

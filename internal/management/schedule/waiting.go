@@ -19,7 +19,7 @@ func waitingEndpoints() []web.Endpoint {
 		{
 			Pattern: "GET x/scheduled/{vhost}/{exchange}", Tag: authz.Management, Serve: getScheduled, Slow: true, Scope: web.Leader,
 			Summary: "Scheduled messages of a delayed exchange, in pages; filter, message_id, routing_key, " +
-				"header, from, until, limit, after, payload; with bucket counted by due time: see DueCounts",
+				"header, from, until, limit, after, payload; or the one with a key; with bucket counted by due time: see DueCounts",
 			Out: api.WaitingPage{},
 		},
 		{
@@ -138,7 +138,41 @@ func getScheduled(r *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
+	if r.URL.Query().Has("key") {
+		return listUnderKey(r, w)
+	}
 	return listWaiting(r, w)
+}
+
+// listUnderKey lists what waits under a key: one message, or none. Unlike the path of a key, it is no error if there is
+// none, and no message but that one is read.
+func listUnderKey(r *web.Request, w *holder) (web.Answer, error) {
+	query := r.URL.Query()
+	if err := web.OnlyKnown(query, []string{"key"}); err != nil {
+		return web.Answer{}, err
+	}
+	if err := r.Caller.NeedWith(authz.Payload); err != nil { // it is a header
+		return web.Answer{}, err
+	}
+	var x waiting
+	err := r.Look(w.vhost, func(v vhost.Reader) {
+		if id, known := v.ScheduledUnder(w.exchange, query.Get("key")); known {
+			var outcome string
+			x.ScheduledMessage, _, x.view, outcome = v.ScheduledAt(id, 0)
+			x.waits = outcome == ""
+		}
+	})
+	if err != nil {
+		return web.Answer{}, err
+	}
+	page := api.WaitingPage{Items: api.List[api.Waiting]{}}
+	if x.waits {
+		if err := x.parse(); err != nil {
+			return web.Answer{}, err
+		}
+		page.Items = append(page.Items, headOf(r, w, &x))
+	}
+	return web.OK(page)
 }
 
 // getWaiting lists a portion of what waits in a queue.

@@ -76,7 +76,11 @@ export async function lookUp(text, abort) {
       .flat()
       .filter((j) => String(j.id) === number);
   const words = wordsOf(text);
-  const rows = await Promise.all([ofDeadLetterQueues(words, abort), ofQueues(words, abort)]);
+  const rows = await Promise.all([
+    ofDeadLetterQueues(words, abort),
+    ofQueues(words, abort),
+    ofScheduleKey(text.trim(), abort),
+  ]);
   return [
     ...(ofJobs || []).map((j) => ({
       kind: t('palette.job'),
@@ -88,6 +92,27 @@ export async function lookUp(text, abort) {
 }
 
 const mostRows = 6;
+const mostSchedules = 20; // that are asked for a key
+
+// ofScheduleKey finds messages that wait under a schedule key, as a whole.
+async function ofScheduleKey(key, abort) {
+  if (!key) return [];
+  const all = await api.get('x/scheduled', {}, { signal: abort }).catch(() => []);
+  const asked = all
+    .filter((s) => s.messages > 0 && (!vhost.value || s.vhost === vhost.value))
+    .filter((s) => !rightsIn(s.vhost).exchange('read', s.exchange))
+    .slice(0, mostSchedules);
+  const under = (s) =>
+    api
+      .get(`x/scheduled/${path`${s.vhost}/${s.exchange}`}`, { key }, { signal: abort })
+      .then((page) => page.items.map((m) => ({ ...m, vhost: s.vhost })))
+      .catch(() => []);
+  return (await Promise.all(asked.map(under))).flat().map((m) => ({
+    kind: t('palette.scheduled'),
+    title: `${key} · ${m.exchange}`,
+    run: () => go(to`/schedule/${m.vhost}/${m.exchange}/${m.id}`),
+  }));
+}
 
 // askedOf are the words of a name that an action is asked for, null if another is.
 const askedOf = (words, verb) => named(words, wordsOf(t(`verbs.${verb}`)), wordsOf(t('verbs.noise')));

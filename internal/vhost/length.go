@@ -9,7 +9,11 @@ import (
 // enforce makes q obey its length limits, dropping from the head; a message with TTL 0 that nobody took is
 // due already. Source: RabbitMQ maxlength, ttl; docs/compat/expiry-and-limits.md#4, #6.
 func (s *step) enforce(q *queueState, depth int) {
-	for _, seq := range q.zero {
+	for i, seq := range q.zero {
+		if s.work >= s.drainMax {
+			s.leaveToTick(q, q.zero[i:])
+			break
+		}
 		if e := q.messages.Entry(seq); e != nil && e.State == queue.Ready && due(e, s.Now) && !q.settings.ExpiryHead {
 			s.deadLetter(q, seq, fact.Expired, depth)
 		}
@@ -43,6 +47,15 @@ func (s *step) enforce(q *queueState, depth int) {
 		s.deadLetter(q, seq, reason, depth)
 		if n == 0 {
 			s.work += workOfQueue // its head may lie in a page
+		}
+	}
+}
+
+// leaveToTick lets the next tick take messages that are due already: the step has done enough.
+func (s *step) leaveToTick(q *queueState, due []queue.Seq) {
+	for _, seq := range due {
+		if e := q.messages.Entry(seq); e != nil {
+			s.schedule(q, seq, e) // a tick may have disarmed its chunk in this step, without it
 		}
 	}
 }

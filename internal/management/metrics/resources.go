@@ -50,7 +50,7 @@ func (s *scrape) resourceMetrics(x *exposition, m *resource.Status) {
 	paced := s.server.Engine.Pacing()
 	one(x, "bartleby_publishers_paced_batches", gauge,
 		"Batches of messages whose publishers wait for the consumers of a long queue", paced.Now)
-	one(x, "bartleby_publishers_paced_batches_total", counter,
+	one(x, "bartleby_publisher_waits_total", counter,
 		"Batches of messages whose publishers waited for the consumers of a long queue", paced.Batches)
 	one(x, "bartleby_send_timeouts_total", counter, "Connections closed because the client did not read", doors.SendTimeouts)
 	one(x, "bartleby_idle_frame_pauses_total", counter,

@@ -35,6 +35,7 @@ func (s *step) deadLetter(q *queueState, seq queue.Seq, reason fact.Reason, dept
 	m := s.loadMessage(q, seq)
 	back := s.recordDeath(q, &m, reason)
 	s.traffic.Hops.note(len(m.history.Deaths))
+	s.work += max(len(m.history.Deaths)-fewDeaths, 0) * workOfDeath
 	if !q.settings.HasDLX {
 		s.countDiedAgain(back)
 		s.traffic.Fates[reason][FateNoDLX]++

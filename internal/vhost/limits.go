@@ -36,6 +36,8 @@ const (
 	workOfPoint = 6       // a point of the topology's routing
 	workOfMatch = 8       // one part of a pattern for one octet of a name
 	workOfEnd   = 64      // to end a copy
+	workOfDeath = 512     // to read, extend and write a death of a long history; fewDeaths are within workOfFact
+	fewDeaths   = 16
 	workOfChunk = 1 << 10 // to end a chunk of 256 messages without a look at them
 	workOfRead  = 8 << 10 // to read a batch, perhaps from the disk; a larger record: its size
 	workOfQueue = 2 << 10 // to delete a queue, or to look at it because a consumer left

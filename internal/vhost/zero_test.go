@@ -8,8 +8,8 @@ import (
 )
 
 func TestMessagesWithoutTimeGoOnInPortions(t *testing.T) {
-	// Broken if messages that run through many queues of TTL 0 do so in one step, however much that is: all others of the
-	// virtual host wait for it; or if what a step leaves stays where it is, or is lost.
+	// Broken if messages that run through many queues of TTL 0 do so in one step, however much that is: all others of
+	// the virtual host wait for it; or if what a step leaves stays where it is, or is lost.
 	const queues, messages, most = 100, 50, 64 << 10
 	w := newWorld()
 	must(t, w, open("a")...)

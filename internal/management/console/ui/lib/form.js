@@ -1,7 +1,5 @@
 // Fields of forms: each with a label, a hint and what is wrong with it, tied together for those who do not see.
-import { html, useEffect, useId, useRef, useState } from './html.js';
-import { exact, t } from './i18n.js';
-import { durationText, readDuration, readSteps } from './duration.js';
+import { html, useEffect, useId, useRef } from './html.js';
 
 // Field puts a label, a hint and an error around a control, which children(attributes) makes. meaning is how its text is understood; ''
 // keeps a place for it.
@@ -75,52 +73,4 @@ export function Radios({ label, value, onInput, options }) {
     </div>`,
     )}
   </fieldset>`;
-}
-
-// Typed is a text that has to be read: read(text) gives {value} or {error}, which is shown when the field is left, and keeps a form from being
-// sent. write(value) is a text of it. onInput is given the value, null for no text, and undefined for a text that is none. meaning(value)
-// is what was understood.
-function Typed({ label, hint, error, value, onInput, read, write, meaning, className, ...rest }) {
-  const [typed, type] = useState(() => write(value));
-  const [left, leave] = useState(false);
-  const input = useRef(null);
-  const known = value ?? null;
-  const is = (text) => (text.trim() === '' ? { value: null } : read(text));
-  const text = (is(typed).value ?? null) === known ? typed : write(value); // changed elsewhere
-  const now = is(text);
-  useEffect(() => input.current.setCustomValidity(now.error ?? ''), [now.error]);
-  const change = (e) => {
-    type(e.target.value);
-    onInput(is(e.target.value).value);
-  };
-  const shown = now.error ? left && now.error : error;
-  return html`<${Field} ...${{ label, hint, className, error: shown }} meaning=${now.error || now.value === null ? '' : meaning(now.value)}>${(
-    a,
-  ) => html`
-    <input type="text" autocomplete="off" spellcheck="false" ...${a} ref=${input} value=${text} onInput=${change} onBlur=${() => leave(true)} onInvalid=${() => leave(true)} ...${rest} />`}
-  </${Field}>`;
-}
-
-const wrong = (got) => ({ error: t(got.error, got.params) });
-
-// Duration: value in ms, or null; undefined for a text that is none. min and max are ms.
-export function Duration({ value, min = 0, max = Infinity, ...rest }) {
-  const read = (text) => {
-    const got = readDuration(text, true);
-    if (got.error) return wrong(got);
-    if (got.ms < min) return { error: t('duration.short', { least: exact(min) }) };
-    if (got.ms > max) return { error: t('duration.most', { most: exact(max) }) };
-    return { value: got.ms };
-  };
-  return html`<${Typed} ...${rest} value=${value} read=${read} write=${durationText} meaning=${(ms) => t('duration.is', { time: exact(ms) })} placeholder="1h30m" />`;
-}
-
-// Steps is a list of durations: value as text, or null; undefined for a text that is none.
-export function Steps({ value, ...rest }) {
-  const read = (text) => {
-    const got = readSteps(text);
-    return got.error ? wrong(got) : { value: text.trim() };
-  };
-  const meaning = (text) => t('duration.is', { time: readSteps(text).steps.map(exact).join(t('frame.comma')) });
-  return html`<${Typed} ...${rest} value=${value} read=${read} write=${(text) => text ?? ''} meaning=${meaning} placeholder="1s, 5s, 30s" />`;
 }

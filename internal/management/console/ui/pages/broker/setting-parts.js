@@ -1,7 +1,8 @@
 // Settings as people read them, and the fields that ask for them.
 import { html } from '../../lib/html.js';
 import { t, has, num, percent, size, span, word } from '../../lib/i18n.js';
-import { Check, Duration, NumberField, Select, Steps, TextField } from '../../lib/form.js';
+import { Check, NumberField, Select, TextField } from '../../lib/form.js';
+import { Duration, Steps } from '../../lib/duration-fields.js';
 import { setting } from '../../lib/known.js';
 import { choiceName, yesNo } from './parts.js';
 import { badgesOf } from './settings.js';

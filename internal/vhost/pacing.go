@@ -48,6 +48,9 @@ func (v *VHost) Drain(id fact.QueueID) Drain {
 	return Drain{q.flow.Delivered + q.flow.Got, q.messages.Ready(), v.isOvergrown(q, true)}
 }
 
+// Drain is that of the vhost.
+func (r Reader) Drain(id fact.QueueID) Drain { return r.v.Drain(id) }
+
 // Consumes reports whether a connection has consumers.
 func (v *VHost) Consumes(c fact.ConnID) bool {
 	n := v.conns[c]

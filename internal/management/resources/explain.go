@@ -69,12 +69,14 @@ func explain(r *web.Request, exchange bool) (web.Answer, error) {
 	var rules *vhost.Rules
 	var found bool
 	var missing, where string
+	var drain vhost.Drain
 	err := r.Look(r.PathValue("vhost"), func(v vhost.Reader) {
 		if subject, found = v.Subject(name, exchange); !found {
 			return
 		}
 		rules = v.Rules()
 		if q, ok := v.Queue(name); ok && !exchange {
+			drain = v.Drain(q.ID)
 			if dlx, has := q.Settings.DLX(); has && v.Topology().Exchange(dlx) == nil {
 				missing, where = dlx, "become lost letters"
 				if q.Settings.AtLeastOnce {
@@ -105,6 +107,10 @@ func explain(r *web.Request, exchange bool) (web.Answer, error) {
 	}
 	if missing != "" {
 		shown.Warnings = append(shown.Warnings, fmt.Sprintf("exchange '%s' does not exist: dead letters of the queue %s", missing, where))
+	}
+	if drain.Overgrown {
+		shown.Warnings = append(shown.Warnings, fmt.Sprintf("%d messages are ready: publishers may have to wait for the "+
+			"consumers of the queue, their connections have the state 'flow' then", drain.Ready))
 	}
 	return web.OK(shown)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -32,8 +33,11 @@ type Pacing struct {
 	Now     int64  // of these, those that are not given back yet
 }
 
-// pacing has the batches of a vhost that are given back late, by the queue that they wait for.
-type pacing map[fact.QueueID]*pacedQueue
+// pacing has the batches of a vhost that are given back late.
+type pacing struct {
+	queues  map[fact.QueueID]*pacedQueue // that they wait for, or did lately
+	batches int
+}
 
 type pacedQueue struct {
 	batches []pacedBatch     // in order of until
@@ -79,6 +83,7 @@ func (r *runner) pace(p *request) bool {
 		return false
 	}
 	q.batches = append(q.batches, pacedBatch{p.batch, p.session, until})
+	r.pacing.batches++
 	r.engine.paced.batches.Add(1)
 	r.engine.paced.now.Add(1)
 	p.session.paced.Add(1)
@@ -87,21 +92,21 @@ func (r *runner) pace(p *request) bool {
 
 // pacedQueue is what is known of an overgrown queue.
 func (r *runner) pacedQueue(id fact.QueueID, taken uint64, now deadline.Instant) *pacedQueue {
-	if q := r.pacing[id]; q != nil {
+	all := r.pacing.queues
+	if q := all[id]; q != nil {
 		return q
 	}
-	if len(r.pacing) >= pacedQueuesKept {
-		for other, q := range r.pacing {
-			if len(q.batches) == 0 && now-q.takenAt > emptiesWithin {
-				delete(r.pacing, other)
-			}
-		}
+	if len(all) >= pacedQueuesKept {
+		maps.DeleteFunc(all, func(_ fact.QueueID, q *pacedQueue) bool {
+			return len(q.batches) == 0 && now-q.takenAt > emptiesWithin
+		})
 	}
-	if r.pacing == nil {
-		r.pacing = pacing{}
+	if all == nil {
+		all = map[fact.QueueID]*pacedQueue{}
+		r.pacing.queues = all
 	}
 	q := &pacedQueue{taken: taken, takenAt: now}
-	r.pacing[id] = q
+	all[id] = q
 	return q
 }
 
@@ -129,7 +134,10 @@ func (q *pacedQueue) admit(b *Batch, now int64) (until deadline.Instant) {
 
 // nextPaced is when a batch has waited as long as it may; ok is false if none waits.
 func (r *runner) nextPaced() (at deadline.Instant, ok bool) {
-	for _, q := range r.pacing {
+	if r.pacing.batches == 0 { // asked in each round: nearly always
+		return 0, false
+	}
+	for _, q := range r.pacing.queues {
 		if len(q.batches) > 0 && (!ok || q.batches[0].until < at) {
 			at, ok = q.batches[0].until, true
 		}
@@ -139,11 +147,11 @@ func (r *runner) nextPaced() (at deadline.Instant, ok bool) {
 
 // unpace gives batches back that need not wait any longer.
 func (r *runner) unpace() {
-	if _, ok := r.nextPaced(); !ok {
+	if r.pacing.batches == 0 {
 		return
 	}
 	now, _, _ := r.time.read()
-	for id, q := range r.pacing {
+	for id, q := range r.pacing.queues {
 		overgrown := r.vhost.Drain(id).Overgrown
 		if !overgrown {
 			q.next = 0
@@ -162,7 +170,7 @@ func (r *runner) unpaceSession(s *Session) {
 	if !s.Paced() {
 		return
 	}
-	for _, q := range r.pacing {
+	for _, q := range r.pacing.queues {
 		q.batches = slices.DeleteFunc(q.batches, func(b pacedBatch) bool {
 			if b.session != s {
 				return false
@@ -174,6 +182,7 @@ func (r *runner) unpaceSession(s *Session) {
 }
 
 func (r *runner) freePaced(b *pacedBatch) {
+	r.pacing.batches--
 	r.engine.paced.now.Add(-1)
 	b.session.paced.Add(-1)
 	b.batch.free()

@@ -222,3 +222,16 @@ export function useData(load, deps = [], { on = [], every = 5000, keep = true, e
 
   return { ...state, refresh: () => run.current(true) };
 }
+
+// indexed is when to ask again after something died: by then the index has it. In ms.
+export const indexed = [1200, 3000];
+
+// useAgain asks for data again so many ms after one of deps has changed.
+export function useAgain(got, waits, deps) {
+  const latest = useRef();
+  latest.current = got;
+  useEffect(() => {
+    const timers = waits.map((ms) => setTimeout(() => running.value && latest.current.refresh(), ms));
+    return () => timers.forEach(clearTimeout);
+  }, deps);
+}

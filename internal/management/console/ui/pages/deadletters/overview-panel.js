@@ -1,10 +1,10 @@
 // The overview's panel of dead letters: how many there are now, how old the oldest is, how many deaths there were; why, from
 // where, and where they wait.
-import { html, useEffect, useRef } from '../../lib/html.js';
+import { html } from '../../lib/html.js';
 import { t, num, span, word } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { href, to } from '../../lib/router.js';
-import { running, useData } from '../../lib/live.js';
+import { indexed, useAgain, useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
 import { Ago } from '../../lib/time.js';
 import { Bar, Unknown } from '../../lib/chart.js';
@@ -103,12 +103,7 @@ function Failures({ of: all }) {
     every: 15000,
     keep: true,
   });
-  const latest = useRef();
-  latest.current = got;
-  useEffect(() => {
-    const timers = [1200, 3000].map((ms) => setTimeout(() => running.value && latest.current.refresh(), ms)); // as useCompleted
-    return () => timers.forEach(clearTimeout);
-  }, [total]);
+  useAgain(got, indexed, [total]);
   const rows = (got.data || [])
     .flat()
     .filter((g) => g.value !== '' && g.count > 0)

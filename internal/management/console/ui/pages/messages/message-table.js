@@ -1,8 +1,8 @@
 // A list of messages in portions: of one queue, of the lost letters, or of everything that died in a virtual host.
-import { html, useEffect, useRef, useState } from '../../lib/html.js';
+import { html, useRef, useState } from '../../lib/html.js';
 import { t, num, size, dateTime, word } from '../../lib/i18n.js';
 import { go } from '../../lib/router.js';
-import { running, topic, useData } from '../../lib/live.js';
+import { indexed, topic, useAgain, useData } from '../../lib/live.js';
 import { Table } from '../../lib/table.js';
 import { Ago } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
@@ -195,20 +195,9 @@ export function MessagesTable({ id = 'letters', messages, selection, actions, em
 // what happens.
 export function useCompleted(got, key) {
   const { version } = topic('letters').value;
-  const latest = useRef();
-  latest.current = got;
-  useEffect(() => {
-    const timers = [1200, 3000].map((ms) =>
-      setTimeout(() => latest.current.data?.index && running.value && latest.current.refresh(), ms),
-    );
-    return () => timers.forEach(clearTimeout);
-  }, [version, key]);
+  useAgain({ refresh: () => got.data?.index && got.refresh() }, indexed, [version, key]);
   const behind = got.data?.index?.behind > 0;
-  useEffect(() => {
-    if (!behind) return undefined;
-    const timer = setTimeout(() => running.value && latest.current.refresh(), 1000);
-    return () => clearTimeout(timer);
-  }, [behind, got.at, key]);
+  useAgain(got, behind ? [1000] : [], [behind, got.at, key]);
 }
 
 // IndexState says what an answer may lack.

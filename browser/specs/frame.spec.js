@@ -241,6 +241,8 @@ world.test('the number of running jobs can be read in the menu', async (c) => {
   });
   await until('the job to stop', async () => (await c.broker.get(`x/redrives/%2F/${stopped.id}`)).state === 'stopped');
   await badge.filter({ hasText: c.say('jobs.have_stopped', { n: 1 }) }).waitFor();
+  await c.open(`/jobs/%2F/${stopped.id}`);
+  await c.text('jobs.needs_consumer').waitFor();
   await c.broker.post(`x/redrives/%2F/${stopped.id}/cancel`, {});
   await badge.filter({ hasText: c.say('jobs.going_on', { n: 1 }) }).waitFor();
 });

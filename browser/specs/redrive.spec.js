@@ -192,12 +192,11 @@ world.test(
       await command.innerText(),
       /^bartleby ctl --node http\S+ dlq redrive billing\.dead .*--stop-without-consumer$/,
     );
-    await fast(c);
+    await c.button('redrive.choose_fast', {}, c.dialog).click();
     assert.match(
       await command.innerText(),
       /^bartleby ctl --node http\S+ dlq redrive billing\.dead --where queue:billing\.dead$/,
     );
-    await c.button('redrive.try', {}, c.dialog).click();
     await c.dialog.getByText(c.say('redrive.would_move', { n: 3 })).waitFor();
     assert.equal(await c.dialog.getByText(c.say('redrive.no_consumers', { queue: 'billing' })).count(), 0);
     assert.equal(await c.dialog.getByText(c.say('redrive.never_died', { n: 3, queue: 'analytics' })).count(), 0);

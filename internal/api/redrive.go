@@ -94,9 +94,12 @@ type RedriveTrial struct {
 	// of Queues, if they went to origin: how many never died there
 	NeverDied Object[int64] `json:"never_died"`
 	// in how many cases others would have to go for them there, as things stand
-	Pushed Object[int64]       `json:"pushed_out"`
-	Fits   bool                `json:"fits"` // of a discard: the lost letters have space
-	Sample List[RedriveSample] `json:"sample"`
+	Pushed Object[int64] `json:"pushed_out"`
+	// of Queues: those without consumers, in order. With stop_no_consumer the job stops at the first message that would
+	// go to no other
+	NoConsumers List[string]        `json:"no_consumers"`
+	Fits        bool                `json:"fits"` // of a discard: the lost letters have space
+	Sample      List[RedriveSample] `json:"sample"`
 }
 
 // A RedriveSample says where one message would go.

@@ -3,11 +3,15 @@ package management
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/authz"
+	"github.com/bartleby-mq/bartleby/internal/engine"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 const redrives = "/api/x/redrives/%2F"
@@ -88,6 +92,22 @@ func TestRedrive(t *testing.T) {
 	}
 }
 
+// consume attaches a consumer to a queue.
+func (d *door) consume(queue string) {
+	d.t.Helper()
+	who := engine.ConnInfo{Name: "a consumer", Principal: authz.Principal{User: "guest"}, VHost: "/"}
+	session, err := d.engine.Attach(client{}, who)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	ch := session.NewChannel()
+	definition := &vhost.Definition{Name: queue, ConsumerTag: "c1", Prefetch: 10}
+	session.Submit(&engine.Batch{Commands: []vhost.Command{
+		{Kind: vhost.OpenChannel, Conn: session.Conn(), Channel: ch, Number: 1},
+		{Kind: vhost.Consume, Conn: session.Conn(), Channel: ch, Definition: definition},
+	}})
+}
+
 func TestRedriveLandsWhereMessagesDied(t *testing.T) {
 	// If this fails, queues get copies of messages that never died there, or nobody is told before; or a consumer that
 	// goes by the routing key does not know what comes back.
@@ -104,8 +124,15 @@ func TestRedriveLandsWhereMessagesDied(t *testing.T) {
 		t.Errorf("to where they died: %+v", x)
 	}
 	x := try(`,"target":{"to":"origin"}`)
+	if !slices.Equal(x.NoConsumers, []string{"analytics", "work"}) {
+		t.Errorf("without consumers: %q", x.NoConsumers)
+	}
 	if x.Queues["work"] != 3 || x.Queues["analytics"] != 3 || x.NeverDied["analytics"] != 3 || len(x.NeverDied) != 1 {
 		t.Errorf("by their exchange: %+v", x)
+	}
+	d.consume("analytics")
+	if x := try(`,"target":{"to":"origin"}`); !slices.Equal(x.NoConsumers, []string{"work"}) {
+		t.Errorf("with a consumer at the other queue: %q", x.NoConsumers)
 	}
 	d.redrive(`{"source":{"queue":"dead"}}`)
 	d.later(10 * time.Millisecond)

@@ -31,7 +31,8 @@ func waitForJob(c *command.Call, id int64) error {
 			n := strconv.FormatInt(j.Moved, 10)
 			return c.Done(n+" messages were moved", output.Cell(n))
 		case "paused", "stopped", "cancelled", "failed":
-			return command.Failf(command.ExitData, "Job %d is %s (%s): %d messages were moved, %d died again", j.ID, j.State, j.Why, j.Moved, j.CameBack)
+			return command.Failf(command.ExitData, "Job %d is %s (%s): %d messages were moved, %d died again%s",
+				j.ID, j.State, j.Why, j.Moved, j.CameBack, after(". ", adviceFor(&j)))
 		}
 		select {
 		case <-c.Ctx.Done():
@@ -39,6 +40,23 @@ func waitForJob(c *command.Call, id int64) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// adviceFor says what to do with a job that has stopped because nothing consumes what it moves, "" for any other job.
+func adviceFor(j *api.Redrive) string {
+	if j.State != "stopped" || j.Why != "no_consumer" {
+		return ""
+	}
+	return fmt.Sprintf("A target queue has no consumers, and the job waits: start one, then resume_redrive %d. "+
+		"To move the messages without one: cancel_redrive %d, and redrive without --stop-without-consumer", j.ID, j.ID)
+}
+
+// after puts a separator before a text that is not empty.
+func after(separator, text string) string {
+	if text == "" {
+		return ""
+	}
+	return separator + text
 }
 
 // leftUnknown stands for the messages left of a job that searches with a filter: nobody knows how many will match.
@@ -114,6 +132,13 @@ func showJob(c *command.Call, raw json.RawMessage) error {
 	nameLeft(shown)
 	for _, name := range strings.Fields(redriveColumns) {
 		c.Line(name, shown[name])
+	}
+	var j api.Redrive
+	if err := json.Unmarshal(raw, &j); err != nil {
+		return err
+	}
+	if advice := adviceFor(&j); advice != "" {
+		fmt.Fprintln(c.Stderr, advice)
 	}
 	return nil
 }

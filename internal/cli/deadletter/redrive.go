@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/cli/command"
@@ -25,6 +26,9 @@ func number(c *command.Call, name string) (api.Integer, error) {
 	}
 	return api.Integer(n), nil
 }
+
+// firstLook is how long after its start a job has tried its first message.
+const firstLook = 200 * time.Millisecond
 
 // askFrom is from how many dead letters on a discard asks for confirmation.
 const askFrom = 1000
@@ -166,7 +170,29 @@ func runJob(c *command.Call, action string) error {
 		return waitForJob(c, j.ID)
 	}
 	id := strconv.FormatInt(j.ID, 10)
+	if order.Options.StopNoConsumer {
+		if err := noteStop(c, id); err != nil {
+			return err
+		}
+	}
 	return c.Done("Job "+id+" started: show_redrive "+id, output.Cell(id))
+}
+
+// noteStop says what to do if a job has stopped as soon as it began, because nothing consumes what it would move.
+func noteStop(c *command.Call, id string) error {
+	select {
+	case <-c.Ctx.Done():
+		return c.Ctx.Err()
+	case <-time.After(firstLook):
+	}
+	var j api.Redrive
+	if err := c.Client.Get(c.Ctx, &j, "x", "redrives", c.VHost(), id); err != nil {
+		return noJob(c, err, id)
+	}
+	if advice := adviceFor(&j); advice != "" {
+		fmt.Fprintln(c.Stderr, advice)
+	}
+	return nil
 }
 
 func dryRun(c *command.Call, order *api.PostRedrive) (*api.RedriveTrial, error) {
@@ -205,6 +231,9 @@ func showDryRun(c *command.Call, t *api.RedriveTrial) error {
 	for _, name := range slices.Sorted(maps.Keys(t.NeverDied)) {
 		fmt.Fprintf(c.Stderr, "%d would also go to %s, where they never died\n", t.NeverDied[name], name)
 	}
+	if len(t.NoConsumers) > 0 {
+		warnNoConsumers(c, strings.Join(t.NoConsumers, ", "))
+	}
 	if n := t.Refused["same_queue"]; n > 0 {
 		fmt.Fprintf(c.Stderr, "%d would go to the queue where they are now: use --force, or another target\n", n)
 	}
@@ -212,6 +241,18 @@ func showDryRun(c *command.Call, t *api.RedriveTrial) error {
 		fmt.Fprintf(c.Stderr, "Of %d it is not known where they died: choose a target with --to\n", n)
 	}
 	return nil
+}
+
+// warnNoConsumers says what a careful redrive does at queues without consumers: it stops, or its canary shows nothing.
+func warnNoConsumers(c *command.Call, queues string) {
+	switch {
+	case c.Options.On("stop-without-consumer"):
+		fmt.Fprintf(c.Stderr, "No consumers: %s. The job would stop there and wait: start a consumer first, or leave out "+
+			"--stop-without-consumer to move the messages at once\n", queues)
+	case c.Options.Or("canary", "0") != "0" || c.Options.Or("stop-percent", "0") != "0":
+		fmt.Fprintf(c.Stderr, "No consumers: %s. Messages cannot die again there until one comes: --canary and --stop-percent check "+
+			"nothing\n", queues)
+	}
 }
 
 // confirm has somebody type what is to be emptied, if that is much.

@@ -2,6 +2,7 @@ package deadletter
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -102,10 +103,31 @@ func (s *API) dryRun(r *web.Request, o *vhost.JobSpec) (*api.RedriveTrial, error
 			shown.Found = &l.Matches
 		}
 	}
+	if shown.NoConsumers, err = d.unserved(slices.Sorted(maps.Keys(t.Queues))); err != nil {
+		return nil, err
+	}
 	for _, x := range t.Sample {
 		shown.Sample = append(shown.Sample, showSample(&x))
 	}
 	return shown, nil
+}
+
+// unserved returns those of the queues that have no consumers.
+func (d *dryRunner) unserved(names []string) (without api.List[string], err error) {
+	for some := range slices.Chunk(names, dryRunPortion) {
+		err := d.look(func(v vhost.Reader) *amqp.Error {
+			for _, name := range some {
+				if q, found := v.Queue(name); found && q.Consumers == 0 {
+					without = append(without, name)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return without, nil
 }
 
 // further goes on with a job whose source is large: by the index if that can tell, else message by message. Of two

@@ -11,15 +11,17 @@ import { intoSame } from './job-preview.js';
 // placeOf is where the messages of a scope are.
 export const placeOf = (s) => (s.source.lost ? t('letters.lost_store') : s.source.queue);
 
-// Trials: served is whether the jobs need consumers at the queues that they redrive to.
-export function Trials({ vhost, scopes, trials, action, served }) {
-  return trials.map((x, i) => html`<${Trial} key=${i} ...${{ vhost, action, trial: x, scope: scopes[i], served }} />`);
+// Trials: served is whether the jobs need consumers at the queues that they redrive to; hurry makes them need none.
+export function Trials({ vhost, scopes, trials, action, served, hurry }) {
+  return trials.map(
+    (x, i) => html`<${Trial} key=${i} ...${{ vhost, action, trial: x, scope: scopes[i], served, hurry }} />`,
+  );
 }
 
 const checkedMax = 20; // queues whose consumers are counted
 
-// NoConsumers warns of queues at which a job that needs consumers would stop.
-function NoConsumers({ vhost, queues }) {
+// NoConsumers warns of queues at which a job that needs consumers would stop, and offers the way that needs none.
+function NoConsumers({ vhost, queues, hurry }) {
   const consumers = (name, abort) =>
     api
       .get(path`queues/${vhost}/${name}`, { columns: 'name,consumers', disable_stats: true }, { signal: abort })
@@ -30,13 +32,12 @@ function NoConsumers({ vhost, queues }) {
     { every: 5000 },
   );
   const without = (got.data || []).filter((q) => q?.consumers === 0);
-  return without.map(
-    (q) =>
-      html`<p class="banner warn" key=${q.name}><${Icon} name="warning" /> ${t('redrive.no_consumers', { queue: q.name })}</p>`,
-  );
+  if (without.length === 0) return null;
+  return html`${without.map((q) => html`<p class="banner warn" key=${q.name}><${Icon} name="warning" /> ${t('redrive.no_consumers', { queue: q.name })}</p>`)}
+    <p class="buttons"><button type="button" onClick=${hurry}>${t('redrive.choose_fast')}</button></p>`;
 }
 
-function Trial({ vhost, scope, trial: x, action, served }) {
+function Trial({ vhost, scope, trial: x, action, served, hurry }) {
   const discard = action === 'discard';
   const deletes = discard && !!scope.source.lost;
   const same = intoSame(x);
@@ -61,7 +62,7 @@ function Trial({ vhost, scope, trial: x, action, served }) {
     ${discard && !x.fits && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.does_not_fit')}</p>`}
     ${Object.entries(x.pushed_out ?? {}).map(([queue, n]) => html`<p class="banner warn" key=${`out ${queue}`}><${Icon} name="warning" /> ${t('redrive.pushes_out', { queue, n })}</p>`)}
     ${Object.entries(x.never_died ?? {}).map(([queue, n]) => html`<p class="banner warn" key=${`copy ${queue}`}><${Icon} name="warning" /> ${t('redrive.never_died', { queue, n })}</p>`)}
-    ${served && goes.length > 0 && html`<${NoConsumers} vhost=${vhost} queues=${goes.map(([q]) => q)} />`}
+    ${served && goes.length > 0 && html`<${NoConsumers} vhost=${vhost} queues=${goes.map(([q]) => q)} hurry=${hurry} />`}
     ${same > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.into_same', { n: same, queue: scope.source.queue })}</p>`}
     ${troubles.length > 0 && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('redrive.would_refuse', { which: troubles.map(([why, n]) => t('redrive.refused_n', { why: word('refused', why), n })).join(t('frame.comma')) })}</p>`}
     ${x.matches === 0 && !x.partial && html`<p class="banner">${t('redrive.nothing')}</p>`}

@@ -146,6 +146,7 @@ function Progressing({ job: j, refresh, detail }) {
       ${going(j) && html`<div class="stat"><b>${pace === null ? '–' : rate(pace)}</b><span>${t('jobs.rate')}${time !== null && ` · ${t('jobs.eta', { time: span(Math.ceil(time / 1000) * 1000) })}`}</span></div>`}
     </div>
     ${j.why === 'came_back' && html`<p class="hint">${t(of.least === of.most ? 'jobs.judged' : 'jobs.judged_about', { share: percent(j.options.stop_percent / 100), back: j.came_back, sent: j.moved, ...of })}</p>`}
+    ${j.state === 'stopped' && j.why === 'no_consumer' && html`<p class="banner warn"><${Icon} name="warning" /> ${t('jobs.needs_consumer')}</p>`}
     ${refused.length > 0 && html`<table><caption>${t('jobs.refused_by')}</caption><thead><tr><th scope="col">${t('jobs.reason')}</th><th scope="col" class="end">${t('redrive.letters')}</th></tr></thead><tbody>${refused.map(([why, n]) => html`<tr><td>${word('refused', why)}</td><td class="end">${num(n)}</td></tr>`)}</tbody></table>`}
     ${
       going(j) &&

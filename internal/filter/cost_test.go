@@ -266,6 +266,6 @@ func ExampleParse() {
 	f, err = Parse(`Reason:TTL queue:orders.* -key:"a b"`, 0)
 	fmt.Println(f, err)
 	// Output:
-	// <nil> filter: resaon:expired at character 1: there is no field "resaon"; quote text that contains a colon; known: reason
+	// <nil> filter: resaon:expired at character 1: there is no field "resaon"; quote text that contains : or =; known: reason
 	// reason:expired queue:orders.* -key:"a b" <nil>
 }

@@ -211,7 +211,7 @@ func (t *term) typed(v []chunk) error {
 
 // unknownField suggests the nearest.
 func unknownField(l *lexer, w *written) *Error {
-	e := l.fail(w, fmt.Sprintf("there is no field %q; quote text that contains a colon", w.name))
+	e := l.fail(w, noField(w.name))
 	e.Code = "field"
 	word, best := fieldWord(w.name), 3
 	for i := range fields {
@@ -227,6 +227,10 @@ func unknownField(l *lexer, w *written) *Error {
 		}
 	}
 	return e
+}
+
+func noField(name string) string {
+	return fmt.Sprintf("there is no field %q; quote text that contains : or =", name)
 }
 
 // distance is how many characters have to be changed, added or taken away to make b of a. Names of over 32

@@ -18,7 +18,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"a reson:expired", "field", "reson:expired", 3, "known: reason"},
 		{"上海 qeue:x", "field", "qeue:x", 4, "known: queue"},
-		{"http://x", "field", "http://x", 1, "quote text that contains a colon"},
+		{"http://x", "field", "http://x", 1, "quote text that contains : or ="},
 		{"reason:gone", "value", "reason:gone", 1, "known: rejected, expired, maxlen, delivery_limit, republished"},
 		{"state:dead", "value", "state:dead", 1, "known: ready"},
 		{"count:x", "value", "count:x", 1, "a number is expected"}, {"count:1.5", "value", "count:1.5", 1, "a number"},
@@ -48,6 +48,45 @@ func TestRefusals(t *testing.T) {
 		if g, err := GroupBy(by); err == nil {
 			t.Errorf("grouped by %q: %s", by, g)
 		}
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	// If this fails, a term that somebody meant as a field is searched for as text, and nothing is found; or text that
+	// contains signs cannot be searched for.
+	t.Parallel()
+	for text, says := range map[string]string{
+		"x reason!=expired":     "character 3: write -reason:expired; to search for it as text, quote it",
+		"-reason!=expired":      "write reason:expired;",
+		"reason==expired":       "write reason:expired;",
+		"reason = expired":      "= at character 8: write reason:expired;",
+		"reason : expired":      "write reason:expired;",
+		"reason =expired":       "=expired at character 8: write reason:expired;",
+		"count > 3":             "write count>3;",
+		"-count >= 3 x":         "write -count>=3;",
+		"header.tenant != a":    "write -header.tenant:a;",
+		"queue =":               "write queue:VALUE;",
+		"reson=expired":         "quote text that contains : or =; known: reason",
+		"-corelation_id=4":      "known: correlation-id",
+		`type = "order placed"`: "write type:\"order placed\";",
+	} {
+		e := (*Error)(nil)
+		if err := Mistake(text); !errors.As(err, &e) || !strings.Contains(e.Error(), says) {
+			t.Errorf("%q: %v, want %s", text, err, says)
+		}
+	}
+	for _, text := range []string{
+		"", "reason=expired", "reason:expired", "tenant=acme", "a = b", "x > 3", "order=4711", `"reason!=expired"`,
+		"queue:x = y",
+		`reason "=" expired`, "<b>bold</b>", "count>3", "count=3", "-queue=a", `"reason" = x`,
+		"k=1", "header.a=1", "body.$.a=1",
+	} {
+		if err := Mistake(text); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if f, err := Parse("reason=expired", testNow); err != nil || f.String() != "reason:expired" {
+		t.Errorf("an equals sign for the colon: %v, %v", f, err)
 	}
 }
 

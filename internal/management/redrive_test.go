@@ -235,6 +235,8 @@ func TestRedriveRefused(t *testing.T) {
 	} {
 		d.refused(400, "bad_request", reason, "POST", redrives, body)
 	}
+	const mistaken = `{"source":{"queue":"dead"},"filter":"reason != expired"}`
+	d.refused(400, "bad_request", "write -reason:expired;", "POST", redrives, mistaken)
 	d.want(200, "POST", redrives, `{"source":{"queue":"dead"},"ids":[1,"2"],"dry_run":true}`)
 	for _, path := range []string{"/api/x/lost-letters/%2F", "/api/x/held/%2F/dead"} {
 		d.refused(400, "bad_request", "unknown parameter 'filter'", "GET", path+"?filter=header.t:a", "")

@@ -6,9 +6,12 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/filter"
 )
 
-// ParseFilter reads the text of a filter, which the caller may ask.
+// ParseFilter reads the text of a filter, which the caller may ask. It also refuses words that were meant as a field.
 func (r *Request) ParseFilter(text string) (*filter.Filter, error) {
 	f, err := filter.Parse(text, r.Engine.Now().UnixMilli())
+	if err == nil {
+		err = filter.Mistake(text)
+	}
 	if err != nil {
 		return nil, BadRequest("%v", err)
 	}

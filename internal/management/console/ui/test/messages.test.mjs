@@ -28,6 +28,12 @@ test('a filter is cut into its terms', () => {
     [false, 'header.url', '"http://x y"'],
     [false, 'body.$.order.id', '42'],
   ]);
+  assert.deepEqual(terms('reason=expired -dlq=a header.tenant=acme order=4711'), [
+    [false, 'reason', 'expired'],
+    [true, 'dlq', 'a'],
+    [false, 'header.tenant', 'acme'],
+    [false, '', 'order=4711'],
+  ]);
   assert.deepEqual(terms('a\\ b "open'), [
     [false, '', 'a\\ b'],
     [false, '', '"open'],
@@ -421,7 +427,7 @@ test('a redrive is careful unless it is made fast, and neither with options of i
 
 test('what is wrong with a filter is taken apart', () => {
   const field = read(
-    'filter: resaon:x at character 4: there is no field "resaon"; quote text that contains a colon; known: reason',
+    'filter: resaon:x at character 4: there is no field "resaon"; quote text that contains : or =; known: reason',
   );
   assert.deepEqual(
     [field.kind, field.a, field.term, field.position, field.known],
@@ -430,6 +436,8 @@ test('what is wrong with a filter is taken apart', () => {
   const value = read('filter: reason:x at character 1: reason has no value "x"; known: rejected, expired');
   assert.deepEqual([value.kind, value.a, value.b, value.known], ['word', 'reason', 'x', ['rejected', 'expired']]);
   assert.deepEqual([read('filter: more than 64 terms').kind, read('filter: more than 64 terms').a], ['too_many', '64']);
+  const said = 'filter: = at character 8: write reason:expired; to search for it as text, quote it';
+  assert.deepEqual([read(said).kind, read(said).a], ['meant', 'reason:expired']);
   assert.equal(read('filter: x at character 1: something new').text, 'something new');
   assert.equal(read('no queue'), null);
 });

@@ -15,6 +15,7 @@ const kinds = [
   ['direction', /^older or younger\? Write age:>(.+) or age:</],
   ['word', /^(\S+) has no value "(.*)"$/s],
   ['field', /^there is no field "(.*)"; quote text/s],
+  ['meant', /^write (.+); to search for it as text, quote it$/s],
   ['bytes', /^(\d+) bytes.*at most (\d+) are allowed/],
   ['too_many', /^more than (\d+) /],
 ];

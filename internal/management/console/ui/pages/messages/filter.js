@@ -25,9 +25,15 @@ export function split(text) {
 function read(text) {
   const not = text.length > 1 && text[0] === '-';
   const rest = not ? text.slice(1) : text;
-  const m = /^([A-Za-z][\w-]*(?:\.[^\s:<>="]+)?)(:|[<>]=?)(.*)$/s.exec(rest);
-  if (!m) return { text, not, field: '', value: rest };
-  return { text, not, field: m[1], value: m[2] === ':' ? m[3] : m[2] + m[3] };
+  const m = /^([A-Za-z][\w-]*(?:\.[^\s:<>="]+)?)(:|=|[<>]=?)(.*)$/s.exec(rest);
+  if (!m || (m[2] === '=' && !isField(m[1]))) return { text, not, field: '', value: rest };
+  return { text, not, field: m[1], value: /[<>]/.test(m[2]) ? m[2] + m[3] : m[3] };
+}
+
+// isField reports whether a name before an equals sign is a field; other words with one are text.
+function isField(given) {
+  const name = given.toLowerCase().replace(/_/g, '-');
+  return /^(headers?|body)\./.test(name) || name === 'dlq' || fields.some(([f]) => f === name);
 }
 
 // without takes a term away.

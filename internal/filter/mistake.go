@@ -1,0 +1,100 @@
+package filter
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// likeField is a term that looks like a field with a value, sign is what stands before a value.
+var (
+	likeField = regexp.MustCompile(`^(-?)([A-Za-z][\w.-]*)(==|!=|=)(.+)$`)
+	sign      = regexp.MustCompile(`^(==|!=|<=|>=|[=<>:])(.*)$`)
+)
+
+// Mistake returns an *Error if a filter that Parse accepts searches for words where its user most likely meant a field:
+// reason!=expired, reason = expired, reson=expired. It is for filters that somebody types. Stored ones stay valid.
+func Mistake(text string) error {
+	l, before := lexer{text: text}, ""
+	for {
+		w, ok, err := l.next()
+		if err != nil || !ok {
+			return err
+		}
+		term := text[w.start:w.end]
+		if e := l.mistake(&w, term, before); e != nil {
+			return e
+		}
+		if before = ""; w.name == "" {
+			before = term
+		}
+	}
+}
+
+// mistake judges a term; before is the one before it, "" if that has a field.
+func (l *lexer) mistake(w *written, term, before string) *Error {
+	if m := likeField.FindStringSubmatch(term); m != nil && (w.name == "" || m[3] == "==") {
+		if f, _ := fieldNamed(m[2]); f != nil && f.Name != "" {
+			return l.fail(w, meant(m[1], m[2], m[3], m[4]))
+		}
+		if near := nearest(m[2]); near != "" {
+			e := l.fail(w, noField(m[2]))
+			e.Code, e.Known = "field", []string{near}
+			return e
+		}
+	}
+	m := sign.FindStringSubmatch(term)
+	if m == nil || before == "" {
+		return nil
+	}
+	not, name := "", before
+	if before[0] == '-' {
+		not, name = "-", before[1:]
+	}
+	if f, _ := fieldNamed(name); f == nil || f.Name == "" {
+		return nil
+	}
+	value := m[2]
+	if value == "" {
+		value = l.rest()
+	}
+	return l.fail(w, meant(not, name, m[1], value))
+}
+
+// rest is the next term as it is written, without taking it.
+func (l *lexer) rest() string {
+	again := *l
+	if w, ok, err := again.next(); ok && err == nil {
+		return l.text[w.start:w.end]
+	}
+	return "VALUE"
+}
+
+// meant says how a field is written.
+func meant(not, name, sign, value string) string {
+	switch sign {
+	case "=", "==":
+		sign = ":"
+	case "!=":
+		if sign = ":"; not == "" {
+			not = "-"
+		} else {
+			not = ""
+		}
+	}
+	return fmt.Sprintf("write %s; to search for it as text, quote it", not+name+sign+value)
+}
+
+// nearest is the field whose name differs from a longer word by a character, or by two if it is long; "" if there is
+// none. Most words before an equals sign are text: tenant=acme.
+func nearest(given string) string {
+	word, best, near := fieldWord(given), 2, ""
+	if len(word) > 7 {
+		best = 3
+	}
+	for i := range fields {
+		if d := distance(word, fields[i].Name); len(fields[i].Name) > 3 && len(word) > 3 && d < best {
+			near, best = fields[i].Name, d
+		}
+	}
+	return near
+}

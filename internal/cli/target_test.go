@@ -86,6 +86,41 @@ func TestWrongAddressesAndUsers(t *testing.T) {
 	}
 }
 
+func TestAddressWithoutAnAPI(t *testing.T) {
+	// If this fails, whoever mistypes the path or the port of the management API is told that a virtual host, a queue or
+	// a user does not exist.
+	t.Parallel()
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/whoami" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	defer api.Close()
+	pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "<!DOCTYPE html><title>Another server</title>")
+	}))
+	defer pages.Close()
+	metrics := httptest.NewServer(http.NotFoundHandler())
+	defer metrics.Close()
+	for _, words := range []string{"list_users", "list_queues", "dlq redrive q", "delete_queue q", "delete_user u", "status", "redrive list"} {
+		for _, x := range []struct{ node, says string }{
+			{metrics.URL, "there is no " + metrics.URL + "/api/whoami.\n"},
+			{pages.URL, "What answers at " + pages.URL + " is not the HTTP API of a broker"},
+			{api.URL + "/mq", "there is no " + api.URL + "/mq/api/whoami. There is one at " + api.URL + "."},
+			{api.URL + "/api/", "There is one at " + api.URL + "."},
+		} {
+			typed := append([]string{"rabbitmqctl", "--node", x.node, "--username", "u", "--password", "p"}, strings.Fields(words)...)
+			if code, _, errs := outcome(nil, typed...); code != 69 || !strings.Contains(errs, x.says) {
+				t.Errorf("%s at %s: exit %d, %s", words, x.node, code, errs)
+			}
+		}
+	}
+	code, _, errs := outcome(nil, "rabbitmqctl", "--node", api.URL, "--username", "u", "--password", "p", "delete_user", "u")
+	if code != 67 || !strings.Contains(errs, "does not exist") {
+		t.Errorf("where there is an API: exit %d, %s", code, errs)
+	}
+}
+
 func TestAddressBesideTheSecret(t *testing.T) {
 	// If this fails, --data is not enough to find a broker whose management API is elsewhere, or below a path; or an
 	// address that was named does not count more.

@@ -35,10 +35,11 @@ func (c *Call) Connect() error {
 		return c.Invalid(err.Error())
 	}
 	c.Node = node
-	web, err := c.transport()
+	trusted, err := c.transport()
 	if err != nil {
 		return err
 	}
+	web := &judge{next: trusted, base: strings.TrimSuffix(at, "/")}
 	c.Client = &api.Client{
 		Base:     at,
 		User:     c.Options.Or("username", c.Env("BARTLEBY_USER")),

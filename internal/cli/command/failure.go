@@ -84,9 +84,12 @@ func (c *Call) timedOut() error {
 func (c *Call) explain(err error) error {
 	var refused *api.Error
 	var unreachable *url.Error
+	var other *notAPI
 	switch {
 	case errors.As(err, &refused):
 		return c.explainRefusal(refused)
+	case errors.As(err, &other):
+		return Failf(ExitUnavailable, "%v.\n\n%s", other, otherAddress)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return c.timedOut()
 	case errors.As(err, &unreachable):
@@ -205,6 +208,10 @@ func ReasonOf(err error) string {
 func Unanswered(err error) bool {
 	var unreachable *url.Error
 	var op *net.OpError
+	var other *notAPI
+	if errors.As(err, &other) {
+		return false
+	}
 	return errors.As(err, &unreachable) || errors.As(err, &op)
 }
 

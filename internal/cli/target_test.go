@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,8 +88,8 @@ func TestWrongAddressesAndUsers(t *testing.T) {
 }
 
 func TestAddressWithoutAnAPI(t *testing.T) {
-	// If this fails, whoever mistypes the path or the port of the management API is told that a virtual host, a queue or
-	// a user does not exist.
+	// If this fails, whoever mistypes the path or the port of the management API is told that a virtual host, a queue
+	// or a user does not exist.
 	t.Parallel()
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/whoami" {
@@ -102,20 +103,23 @@ func TestAddressWithoutAnAPI(t *testing.T) {
 	defer pages.Close()
 	metrics := httptest.NewServer(http.NotFoundHandler())
 	defer metrics.Close()
-	for _, words := range []string{"list_users", "list_queues", "dlq redrive q", "delete_queue q", "delete_user u", "status", "redrive list"} {
+	asked := []string{"list_users", "list_queues", "dlq redrive q", "delete_queue q", "delete_user u", "status"}
+	as := []string{"--username", "u", "--password", "p"}
+	for _, words := range asked {
 		for _, x := range []struct{ node, says string }{
 			{metrics.URL, "there is no " + metrics.URL + "/api/whoami.\n"},
 			{pages.URL, "What answers at " + pages.URL + " is not the HTTP API of a broker"},
 			{api.URL + "/mq", "there is no " + api.URL + "/mq/api/whoami. There is one at " + api.URL + "."},
 			{api.URL + "/api/", "There is one at " + api.URL + "."},
 		} {
-			typed := append([]string{"rabbitmqctl", "--node", x.node, "--username", "u", "--password", "p"}, strings.Fields(words)...)
+			typed := slices.Concat([]string{"rabbitmqctl", "--node", x.node}, as, strings.Fields(words))
 			if code, _, errs := outcome(nil, typed...); code != 69 || !strings.Contains(errs, x.says) {
 				t.Errorf("%s at %s: exit %d, %s", words, x.node, code, errs)
 			}
 		}
 	}
-	code, _, errs := outcome(nil, "rabbitmqctl", "--node", api.URL, "--username", "u", "--password", "p", "delete_user", "u")
+	typed := slices.Concat([]string{"rabbitmqctl", "--node", api.URL}, as, []string{"delete_user", "u"})
+	code, _, errs := outcome(nil, typed...)
 	if code != 67 || !strings.Contains(errs, "does not exist") {
 		t.Errorf("where there is an API: exit %d, %s", code, errs)
 	}

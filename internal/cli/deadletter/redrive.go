@@ -247,11 +247,11 @@ func showDryRun(c *command.Call, t *api.RedriveTrial) error {
 func warnNoConsumers(c *command.Call, queues string) {
 	switch {
 	case c.Options.On("stop-without-consumer"):
-		fmt.Fprintf(c.Stderr, "No consumers: %s. The job would stop there and wait: start a consumer first, or leave out "+
-			"--stop-without-consumer to move the messages at once\n", queues)
+		fmt.Fprintf(c.Stderr, "No consumers: %s. The job would stop there and wait: start a consumer first, or "+
+			"leave out --stop-without-consumer to move the messages at once\n", queues)
 	case c.Options.Or("canary", "0") != "0" || c.Options.Or("stop-percent", "0") != "0":
-		fmt.Fprintf(c.Stderr, "No consumers: %s. Messages cannot die again there until one comes: --canary and --stop-percent check "+
-			"nothing\n", queues)
+		fmt.Fprintf(c.Stderr, "No consumers: %s. Messages cannot die again there until one comes: "+
+			"--canary and --stop-percent check nothing\n", queues)
 	}
 }
 

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -77,7 +78,7 @@ func (c *Call) Pick(wanted []string, known []Column, usual string) ([]Column, er
 		}
 	}
 	if unknown != nil {
-		return nil, c.Invalid("Info key(s) " + strings.Join(unknown, ",") + " are not supported")
+		return nil, c.Invalid(fmt.Sprintf("Info key(s) %s are not supported\n%s", strings.Join(unknown, ","), listed(known)))
 	}
 	return chosen, nil
 }
@@ -147,14 +148,19 @@ func (c *Call) ForPeople(as func(output.Cell) output.Cell) func(output.Cell) out
 // ColumnsOf is help that lists the columns that have something in them.
 func ColumnsOf(known func(*Call) []Column) func() string {
 	return func() string {
-		var names []string
-		for _, k := range known(&Call{}) {
-			if k.Path != "" {
-				names = append(names, k.Name)
-			}
-		}
-		return "Columns: " + strings.Join(names, " ")
+		return listed(known(&Call{}))
 	}
+}
+
+// listed names the columns that have something in them.
+func listed(known []Column) string {
+	var names []string
+	for _, k := range known {
+		if k.Path != "" {
+			names = append(names, k.Name)
+		}
+	}
+	return "Columns: " + strings.Join(names, " ")
 }
 
 // ListNothing lists what there never is.

@@ -44,11 +44,11 @@ var adminLists = []adminList{
 
 func (a *admin) list(verb string, rest []string) error {
 	if len(rest) == 0 {
-		return mistake(fmt.Sprintf("what to %s is not specified", verb))
+		return mistake(fmt.Sprintf("what to %s is not specified; known: %s", verb, strings.Join(things(verb), ", ")))
 	}
 	i := slices.IndexFunc(adminLists, func(l adminList) bool { return l.thing == rest[0] && l.one == (verb == "show") })
 	if i < 0 {
-		return mistake(fmt.Sprintf("Don't know how to %s %s", verb, rest[0]))
+		return mistake(fmt.Sprintf("Don't know how to %s %s; known: %s", verb, rest[0], strings.Join(things(verb), ", ")))
 	}
 	l := &adminLists[i]
 	path := api.Path(strings.ReplaceAll(l.thing, "_", "-"))
@@ -80,6 +80,16 @@ func (a *admin) list(verb string, rest []string) error {
 		found = slices.Concat(rawJSON("["), found, rawJSON("]"))
 	}
 	return a.print(found, columns, l)
+}
+
+// things are what can be listed, or shown.
+func things(verb string) (names []string) {
+	for i := range adminLists {
+		if adminLists[i].one == (verb == "show") {
+			names = append(names, adminLists[i].thing)
+		}
+	}
+	return names
 }
 
 // adminFormats are the forms of what is printed.

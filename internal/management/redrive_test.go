@@ -84,7 +84,8 @@ func TestRedrive(t *testing.T) {
 	}
 	d.refused(409, "conflict", "redrive 1 is done", "POST", redrives+"/1/pause", "")
 	d.want(204, "DELETE", redrives+"/1", "")
-	d.want(404, "GET", redrives+"/1", "")
+	d.refused(404, "Object Not Found", "job 1 does not exist in virtual host '/'", "GET", redrives+"/1", "")
+	d.refused(404, "Object Not Found", "'x' is not the number of a job", "POST", redrives+"/x/pause", "")
 	audit := d.want(200, "GET", "/api/x/audit", "").Body.String()
 	if !strings.Contains(audit, `"detail":{"id":1,"action":"redrive","source":{"queue":"dead","lost":false},"ids":0,"filter":"header.tenant:acme"`) ||
 		strings.Contains(audit, "dry_run") {

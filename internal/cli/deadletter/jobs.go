@@ -14,13 +14,13 @@ import (
 )
 
 // waitForJob waits for the end of a job, and tells how it goes.
-func waitForJob(c *command.Call, id int64) error {
+func waitForJob(c *command.Call, id string) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for last := ""; ; {
 		var j api.Redrive
-		if err := c.Client.Get(c.Ctx, &j, "x", "redrives", c.VHost(), strconv.FormatInt(id, 10)); err != nil {
-			return noJob(c, err, strconv.FormatInt(id, 10))
+		if err := c.Client.Get(c.Ctx, &j, "x", "redrives", c.VHost(), id); err != nil {
+			return noJob(c, err, id)
 		}
 		if told := progressOf(&j); told != last && !c.Quiet() {
 			fmt.Fprintln(c.Stderr, told)
@@ -74,9 +74,19 @@ func progressOf(j *api.Redrive) string {
 // noJob says that there is no such job, if that is why the broker refused.
 func noJob(c *command.Call, err error, id string) error {
 	if command.Status(err) == http.StatusNotFound && command.Status(c.Client.Get(c.Ctx, nil, "vhosts", c.VHost())) != http.StatusNotFound {
-		return command.Failf(command.ExitData, "Job %s does not exist in virtual host '%s'", id, c.VHost())
+		return command.Failf(command.ExitData, "Job %s does not exist in virtual host '%s'; '%s list_redrives' lists those that exist",
+			id, c.VHost(), c.Program)
 	}
 	return notFound(c, err)
+}
+
+// jobOf reads the number of a job, the first argument.
+func jobOf(c *command.Call) (id string, err error) {
+	id = c.Args[0]
+	if n, err := strconv.ParseUint(id, 10, 63); err != nil || n == 0 {
+		return "", c.Invalid(fmt.Sprintf("'%s' is not the number of a job; '%s list_redrives' lists the jobs", id, c.Program))
+	}
+	return id, nil
 }
 
 func listRedrives(c *command.Call) error {
@@ -105,17 +115,16 @@ func nameLeft(job command.Row) {
 }
 
 func showRedrive(c *command.Call) error {
-	id := c.Args[0]
+	id, err := jobOf(c)
+	if err != nil {
+		return err
+	}
 	var raw json.RawMessage
 	if err := c.Client.Get(c.Ctx, &raw, "x", "redrives", c.VHost(), id); err != nil {
 		return noJob(c, err, id)
 	}
 	if c.Options.On("wait") {
-		n, err := strconv.ParseInt(id, 10, 64)
-		if err != nil {
-			return c.Invalid(fmt.Sprintf("'%s' is not a job id", id))
-		}
-		return waitForJob(c, n)
+		return waitForJob(c, id)
 	}
 	return showJob(c, raw)
 }
@@ -146,7 +155,10 @@ func showJob(c *command.Call, raw json.RawMessage) error {
 // changeRedrive does something to a job.
 func changeRedrive(verb string) func(*command.Call) error {
 	return func(c *command.Call) error {
-		id := c.Args[0]
+		id, err := jobOf(c)
+		if err != nil {
+			return err
+		}
 		c.Banner("Changing redrive %s of vhost '%s': %s ...", id, c.VHost(), verb)
 		if err := c.Client.Post(c.Ctx, nil, nil, "x", "redrives", c.VHost(), id, verb); err != nil {
 			return noJob(c, err, id)
@@ -156,7 +168,10 @@ func changeRedrive(verb string) func(*command.Call) error {
 }
 
 func rateRedrive(c *command.Call) error {
-	id := c.Args[0]
+	id, err := jobOf(c)
+	if err != nil {
+		return err
+	}
 	n, err := strconv.ParseInt(c.Args[1], 10, 64)
 	if err != nil || n < 0 {
 		return c.Invalid(fmt.Sprintf("'%s' is not a number of messages per second", c.Args[1]))
@@ -171,7 +186,10 @@ func rateRedrive(c *command.Call) error {
 }
 
 func forgetRedrive(c *command.Call) error {
-	id := c.Args[0]
+	id, err := jobOf(c)
+	if err != nil {
+		return err
+	}
 	c.Banner("Deleting redrive %s of vhost '%s' ...", id, c.VHost())
 	if err := c.Client.Delete(c.Ctx, "x", "redrives", c.VHost(), id); err != nil {
 		return noJob(c, err, id)

@@ -166,10 +166,10 @@ func runJob(c *command.Call, action string) error {
 	if err := c.Client.Post(c.Ctx, order, &j, "x", "redrives", c.VHost()); err != nil {
 		return notFound(c, err)
 	}
-	if c.Options.On("wait") {
-		return waitForJob(c, j.ID)
-	}
 	id := strconv.FormatInt(j.ID, 10)
+	if c.Options.On("wait") {
+		return waitForJob(c, id)
+	}
 	if order.Options.StopNoConsumer {
 		if err := noteStop(c, id); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package deadletter
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -198,6 +199,11 @@ func (s *API) Redrives(r *web.Request) (web.Answer, error) {
 	return web.List(r, all, func(j *api.Redrive) string { return j.Source.Queue })
 }
 
+// noJob refuses a job that does not exist.
+func noJob(format string, args ...any) error {
+	return &api.Error{Status: http.StatusNotFound, Kind: web.ErrNotFound.Kind, Reason: fmt.Sprintf(format, args...)}
+}
+
 // job finds the one that the path names.
 func job(r *web.Request) (j vhost.Job, err error) {
 	if err := r.Enter(r.PathValue("vhost")); err != nil {
@@ -205,7 +211,7 @@ func job(r *web.Request) (j vhost.Job, err error) {
 	}
 	id, err := strconv.ParseUint(r.PathValue("job"), 10, 64)
 	if err != nil {
-		return j, web.ErrNotFound
+		return j, noJob("'%s' is not the number of a job", r.PathValue("job"))
 	}
 	found := false
 	err = r.Look(r.PathValue("vhost"), func(v vhost.Reader) { j, found = v.RedriveJob(fact.JobID(id)) })
@@ -213,7 +219,7 @@ func job(r *web.Request) (j vhost.Job, err error) {
 	case err != nil:
 		return j, err
 	case !found:
-		return j, web.ErrNotFound
+		return j, noJob("job %d does not exist in virtual host '%s'", id, r.PathValue("vhost"))
 	}
 	return j, r.Caller.NeedJob(r.PathValue("vhost"), &j)
 }

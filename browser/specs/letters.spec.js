@@ -248,7 +248,10 @@ world.test('a dead letter is edited and sent again, after its changes were shown
 });
 
 world.test('a dead letter is discarded, is found among the lost ones, and is restored', async (c) => {
-  await pair(await c.broker.channel(), 'thrown', 1);
+  const channel = await c.broker.channel();
+  for (const name of ['thrown', 'earlier']) await pair(channel, name, 1);
+  await c.broker.post('x/redrives/%2F', { source: { queue: 'earlier.dead' }, action: 'discard' });
+  await c.broker.depth('earlier.dead', 0);
   await c.open('/letters?view=list&filter=queue:thrown.dead');
   await c.page.getByRole('row').filter({ hasText: 'thrown-0' }).getByRole('link').first().click();
   await c.button('redrive.discard').click();
@@ -263,6 +266,8 @@ world.test('a dead letter is discarded, is found among the lost ones, and is res
 
   await c.dialog.getByRole('link', { name: c.say('jobs.undo') }).click();
   const row = c.page.getByRole('row').filter({ hasText: 'thrown-0' });
+  await row.waitFor();
+  assert.equal(await c.page.getByRole('row').filter({ hasText: 'earlier-0' }).count(), 0, 'of another discard');
   await row.getByRole('checkbox').click();
   await c.button('redrive.n', { n: 1 }).click();
   await redriveInDialog(c, 1);

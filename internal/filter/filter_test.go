@@ -57,7 +57,7 @@ func TestMatch(t *testing.T) {
 		{"time:2026-11-21T10", true}, {"time:2026-11-21T10:00", true}, {"time:2026-11-21T10:00:00.000Z", true}, {"time:>2026-11-21T10:00:00.000Z", false},
 		{"time:2026-11-21T18:00+08:00", true}, {"time:2026-11-21T18:00", false}, {"time:2026-11-20..", true}, {"time:<=now", true},
 		{"count:4", true}, {"count:>3", true}, {"count>3", true}, {"count>=5", false}, {"count=4", true}, {"count:1|4", true}, {"count:<2|>3", true},
-		{"count:2..4", true}, {"redrives:0", false}, {"redrives:1", true}, {"-count:>3", false},
+		{"target:*", false}, {"lost-at:today", false}, {"-lost-at:>2020-01", true}, {"count:2..4", true}, {"redrives:0", false}, {"redrives:1", true}, {"-count:>3", false},
 		{"size:>10kB", true}, {"size:>10KiB", false}, {"size:10001", true}, {"size:<1MB", true}, {"size:0.01MB..0.02MB", true},
 		{"state:ready|held", true}, {"state:lost", false},
 		{"id:4711", true}, {"id:7f3a-1", true}, {"id:47", false}, {"message-id:7f3a*", true}, {"msgid:4711", false},

@@ -19,6 +19,8 @@ type Message struct {
 	At          int64    // ms since the Unix epoch: of the newest death, or else since when a lost letter is here; 0: unknown
 	Redrives    int64    // how often it was sent back
 	CameBack    int64    // the job that had sent it back when it died again; 0: none had
+	Target      string   // of a lost letter: the queue that refused it, or from which it was discarded; else ""
+	LostAt      int64    // ms since the Unix epoch: since when a lost letter is one; else 0
 
 	Properties []byte // the basic properties as on the wire: flags, then the list
 	Body       []byte // the payload, or as much of it as there is
@@ -29,7 +31,7 @@ type Need uint8
 
 // The parts of a Message that cost something to come by.
 const (
-	Deaths     Need = 1 << iota // Reason, FirstReason, Source, LastQueue, Exchange, Keys, Count, At, Redrives, CameBack
+	Deaths     Need = 1 << iota // Reason, FirstReason, Source, LastQueue, Exchange, Keys, Count, At, Redrives, CameBack, Target, LostAt
 	Properties                  // Properties
 	Body                        // Body
 )

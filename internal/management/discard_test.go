@@ -2,6 +2,8 @@ package management
 
 import (
 	"fmt"
+	"net/url"
+	"slices"
 	"testing"
 	"time"
 
@@ -99,4 +101,48 @@ func TestDiscardKeepsTheTimeOfDeath(t *testing.T) {
 			t.Errorf("listed %+v", l)
 		}
 	}
+}
+
+func TestUndoFindsWhatOneDiscardTook(t *testing.T) {
+	// If this fails, whoever undoes one discard by the link of its job also redrives what others have discarded.
+	t.Parallel()
+	d := withDeadLetters(t, 4)
+	d.queueWith("other.dead", "")
+	d.publish("amq.default", "other.dead", "of another queue")
+	undo := func(j api.Redrive, by string) (found []string) {
+		t.Helper()
+		filter := fmt.Sprintf("cause:discarded target:%s lost-at:%s..%s", j.Source.Queue, j.Begun, *j.Ended)
+		for _, l := range read[api.MessagePage](d, by+url.QueryEscape(filter)).Items {
+			found = append(found, l.MessageID)
+		}
+		slices.Sort(found)
+		return found
+	}
+	var jobs []api.Redrive
+	for i, body := range []string{
+		`{"source":{"queue":"dead"},"filter":"message-id:m0|m1","action":"discard"}`,
+		`{"source":{"queue":"other.dead"},"action":"discard"}`,
+		`{"source":{"queue":"dead"},"action":"discard"}`,
+	} {
+		d.redrive(body)
+		d.later(time.Second)
+		jobs = append(jobs, d.job(int64(i+1)))
+	}
+	const browse, search = "/api/x/lost-letters/%2F/messages?filter=", "/api/x/letters/%2F?filter="
+	check := func(by string) {
+		t.Helper()
+		if got := undo(jobs[0], by); !slices.Equal(got, []string{"m0", "m1"}) {
+			t.Errorf("of the first job by %s: %q", by, got)
+		}
+		if got := undo(jobs[1], by); len(got) != 1 {
+			t.Errorf("of the job of another queue by %s: %q", by, got)
+		}
+		if got := undo(jobs[2], by); !slices.Equal(got, []string{"m2", "m3"}) {
+			t.Errorf("of the last job by %s: %q", by, got)
+		}
+	}
+	check(browse)
+	check(search)
+	d.index(5)
+	check(search)
 }

@@ -256,6 +256,9 @@ func (x *Seen) ForFilter(needs filter.Need) filter.Message {
 		if h.Redrive.CameBack {
 			m.CameBack = int64(h.Redrive.Job)
 		}
+		if x.Lost {
+			m.Target, m.LostAt = x.Target, int64(x.At)
+		}
 	}
 	if needs&(filter.Properties|filter.Body) != 0 || needs != 0 && !x.HasHistory {
 		content := x.Head()

@@ -13,6 +13,7 @@ import { NumberField } from '../../lib/form.js';
 import { Icon } from '../../lib/icon.js';
 import { When } from '../../lib/time.js';
 import { pref } from '../../lib/store.js';
+import { quote } from '../messages/filter.js';
 import { expected, judged, left, note, share } from './job-rate.js';
 
 export const going = (j) => ['running', 'watching', 'paused', 'stopped'].includes(j.state);
@@ -39,6 +40,13 @@ export const whyOf = (j) =>
 // backTo is the address of the messages that a job has sent and that died again.
 export const backTo = (j) =>
   href('/letters', { vhost: j.vhost, filter: `came-back:${j.id} redrives:>0`, view: 'list' });
+
+// discardedBy is the address of the lost letters that a discard of a queue has made. They do not have the number of the job.
+export const discardedBy = (j) =>
+  href('/lost', {
+    vhost: j.vhost,
+    filter: `cause:discarded target:${quote(j.source.queue)} lost-at:${j.begun}..${j.ended || ''}`,
+  });
 
 export const sourceOf = (j) => (j.source.lost ? t('letters.lost_store') : j.source.queue);
 export function targetOf(j) {
@@ -158,7 +166,7 @@ function Progressing({ job: j, refresh, detail }) {
       }}>
       <${NumberField} label=${t('redrive.rate')} unit=${t('redrive.per_second')} min="0" value=${next} onInput=${setNext} /><button type="submit">${t('jobs.change_rate')}</button></form>`
     }
-    ${j.action === 'discard' && !j.source.lost && !going(j) && j.moved > 0 && html`<p><a href=${href('/lost', { vhost: j.vhost, filter: 'cause:discarded' })}>${t('jobs.undo')}</a></p>`}
+    ${j.action === 'discard' && !j.source.lost && !going(j) && j.moved > 0 && html`<p><a href=${discardedBy(j)}>${t('jobs.undo')}</a></p>`}
     ${detail && html`<${Detail} job=${j} />`}
   </article>`;
 }

@@ -70,6 +70,8 @@ export const fields = [
   ['came-back', ['>0']],
   ['state', ['ready', 'unacked', 'waiting', 'held', 'lost', 'scheduled']],
   ['cause', ['no_exchange', 'no_route', 'cycle', 'refused', 'hops', 'delivery_limit', 'discarded']],
+  ['target', []],
+  ['lost-at', ['today', 'yesterday']],
   ['size', ['>10kB']],
   ['id', []],
   ['message-id', []],

@@ -72,3 +72,21 @@ for (const language of ['en', 'zh-CN'])
     await waiting.filter({ hasText: name }).getByText('60', { exact: true }).waitFor({ timeout: 12_000 });
     assert.equal(Number((await tile.textContent()).replace(/\D/g, '')), before - 90);
   });
+
+world.test('queues are sorted by the course of the last minute, and jobs by how far they are', async (c) => {
+  const asked = c.page.waitForRequest(/\/api\/queues[^/]*sort=messages_details\.rate/);
+  await c.open('/queues');
+  const course = c.page.getByRole('columnheader', { name: c.say('queues.spark') });
+  await course.getByRole('button').click();
+  await asked;
+  await c.page.locator('th[aria-sort=ascending]', { hasText: c.say('queues.spark') }).waitFor();
+  await c.open('/queues?show=growing');
+  await c.page.locator('th[aria-sort=descending]', { hasText: c.say('queues.spark') }).waitFor();
+
+  await pair(await c.broker.channel(), 'far', 4);
+  await c.broker.post('x/redrives/%2F', { source: { queue: 'far.dead' }, options: { watch_ms: 300_000 } });
+  await c.open('/jobs');
+  const progress = c.page.getByRole('columnheader', { name: c.say('jobs.progress') });
+  await progress.getByRole('button').click();
+  await c.page.locator('th[aria-sort]', { hasText: c.say('jobs.progress') }).waitFor();
+});

@@ -225,7 +225,7 @@ const consumerColumns = () => [
   {
     key: 'arguments',
     title: t('queue.arguments'),
-    sort: false,
+    sort: false, // tables, which the API does not order
     off: true,
     value: (c) => JSON.stringify(c.arguments),
     render: (c) => html`<${Args} of=${c.arguments} />`,

@@ -53,7 +53,7 @@ const columnsOf = () => {
     {
       key: 'features',
       title: t('queues.features'),
-      sort: false,
+      sort: false, // as for queues
       value: (e) => JSON.stringify(e.arguments),
       render: (e) => html`<${ExchangeBadges} exchange=${e} />`,
     },

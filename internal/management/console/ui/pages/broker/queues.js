@@ -26,6 +26,8 @@ import { purge, remove } from './queue-dialogs.js';
 const few =
   'name,vhost,type,durable,auto_delete,exclusive,arguments,effective_policy_definition,policy,operator_policy,consumers,messages,messages_ready,messages_unacknowledged,messages_delayed,messages_dlx,message_bytes';
 
+const growth = 'messages_details.rate'; // by what queues are sorted that grow
+
 const samples = (row) => broken([...(row.messages_details?.samples || [])].reverse(), 5000).map((s) => s.sample);
 
 function columnsOf(all) {
@@ -48,7 +50,7 @@ function columnsOf(all) {
     {
       key: 'features',
       title: t('queues.features'),
-      sort: false,
+      sort: false, // a set: no order of sets is of use, and the filters above find queues by features
       value: (q) => JSON.stringify({ ...q.arguments, ...q.effective_policy_definition }),
       render: (q) => html`<${Badges} queue=${q} />`,
     },
@@ -76,7 +78,7 @@ function columnsOf(all) {
           {
             key: 'spark',
             title: t('queues.spark'),
-            sort: false,
+            sort: growth, // a course has no order, but it has a direction
             value: (q) => samples(q).join(' '),
             render: (q) =>
               samples(q).length > 1
@@ -114,13 +116,11 @@ export function render() {
   const isFilter = !!filters[show];
   const growing = show === 'growing';
   const columns = columnsOf(isFilter);
+  // There is no row of sums: a page in the order of names reads the queues of that page only, and sums would read all of
+  // them each five seconds. The overview has the sums of a virtual host, which the broker counts as it goes.
   const server = useServerList(isFilter ? '' : within('queues'), {
-    query: {
-      lengths_age: 60,
-      lengths_incr: 5,
-      ...(growing ? { sort: 'messages_details.rate', sort_reverse: 'true' } : {}),
-    },
-    usual: growing ? {} : { sort: 'name' },
+    query: { lengths_age: 60, lengths_incr: 5 },
+    usual: growing ? { sort: growth, reverse: true } : { sort: 'name' },
     on: ['queues'],
   });
   const found = useData((signal) => chosen(show, signal), [show, vhost.value, vhosts.value], {

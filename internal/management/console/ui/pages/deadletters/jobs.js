@@ -75,8 +75,8 @@ const columns = (pace) => [
   {
     key: 'progress',
     title: t('jobs.progress'),
-    sort: false,
     off: innerWidth < 1100,
+    value: (j) => share(j, foundFor(j)),
     render: (j) => html`<${Progress} done=${share(j, foundFor(j))} total=${1} label=${t('jobs.progress')} />`,
   },
   { key: 'matched', title: t('jobs.matched'), align: 'end', value: (j) => j.matched },

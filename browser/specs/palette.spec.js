@@ -183,3 +183,25 @@ for (const language of ['en', 'zh-CN'])
     await c.page.getByText(key, { exact: true }).first().waitFor();
     assert.match(c.page.url(), /schedule\/%2F\/reminders\//);
   });
+
+world.test('Enter waits for names before it searches, and not for ever', async (c) => {
+  let wait = 800;
+  await c.page.route(/\/api\/(queues|exchanges)\?/, async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    await route.continue().catch(() => {}); // the palette may have closed
+  });
+  await c.open('/');
+  await type(c, 'payments.dead');
+  await c.page.keyboard.press('Enter');
+  await c.page.getByRole('heading', { level: 1, name: 'payments.dead' }).waitFor();
+  await type(c, c.say('lint.title').toLowerCase());
+  await c.page.keyboard.press('Enter'); // a page needs no names
+  await c.heading('lint.title').waitFor({ timeout: 700 });
+
+  wait = 10_000;
+  await type(c, 'nowhere.to.be.found');
+  await c.page.keyboard.press('Enter');
+  assert.ok(await c.dialog.isVisible(), 'the search has begun before there were names');
+  await c.page.waitForURL(/\/letters\?.*filter=nowhere/, { timeout: 6000 });
+  await c.page.unrouteAll({ behavior: 'ignoreErrors' });
+});

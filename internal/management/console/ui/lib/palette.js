@@ -9,24 +9,28 @@ import { oneVHost, vhosts } from './vhosts.js';
 import { may } from './session.js';
 import { lacksTag } from './rights.js';
 
+const patience = 2000; // ms that Enter waits for names
+
 // Palette offers pages, actions as {title or text, also, kind, needs, run}, and what lookUp(text, signal) finds besides names.
 export function Palette({ close, pages, actions, lookUp: ofPages }) {
   const [text, setText] = useState('');
-  const [found, setFound] = useState([]);
+  const [found, setFound] = useState({ of: '', names: [] });
   const [at, setAt] = useState(0);
+  const [eager, setEager] = useState(false); // Enter was pressed before the names were there
   const id = useId();
   const input = useRef();
   useEffect(() => {
     if (text.length < 2 && !/\d/.test(text)) {
-      setFound([]);
+      setFound({ of: text, names: [] });
       return undefined;
     }
     const abort = new AbortController();
+    const set = (names) => !abort.signal.aborted && setFound({ of: text, names });
     const timer = setTimeout(
       () =>
         Promise.all([ofPages(text, abort.signal), lookUp(text, abort.signal)]).then(
-          (all) => setFound(all.flat()),
-          () => {},
+          (all) => set(all.flat()),
+          () => set([]),
         ),
       150,
     );
@@ -36,26 +40,28 @@ export function Palette({ close, pages, actions, lookUp: ofPages }) {
     };
   }, [text]);
   const also = (key) => (has(`also.${key}`) ? t(`also.${key}`) : '');
+  const sure = ranked(wordsOf(text), [
+    ...pages
+      .filter((p) => p.nav && may(p.needs))
+      .map((p) => ({ kind: t('palette.page'), title: t(p.title), also: also(p.title), run: () => go(p.path) })),
+    ...actions
+      .map((a) => ({
+        kind: t(a.kind || 'palette.action'),
+        title: a.text || t(a.title),
+        also: a.also || also(a.title),
+        lacks: lacksTag(a.needs) || a.lacks?.() || '',
+        run: a.run,
+      }))
+      .filter((a) => text || !a.lacks), // what cannot be done is shown, with the reason, to those who ask for it
+  ]);
   const all = [
-    ...ranked(wordsOf(text), [
-      ...pages
-        .filter((p) => p.nav && may(p.needs))
-        .map((p) => ({ kind: t('palette.page'), title: t(p.title), also: also(p.title), run: () => go(p.path) })),
-      ...actions
-        .map((a) => ({
-          kind: t(a.kind || 'palette.action'),
-          title: a.text || t(a.title),
-          also: a.also || also(a.title),
-          lacks: lacksTag(a.needs) || a.lacks?.() || '',
-          run: a.run,
-        }))
-        .filter((a) => text || !a.lacks), // what cannot be done is shown, with the reason, to those who ask for it
-    ]),
-    ...found,
+    ...sure,
+    ...found.names,
     ...(text
       ? [
           {
             kind: t('palette.search'),
+            search: true,
             title: t('palette.letters_with', { text }),
             run: () => go('/letters', { filter: text, vhost: oneVHost.value }),
           },
@@ -71,13 +77,23 @@ export function Palette({ close, pages, actions, lookUp: ofPages }) {
   const chosen = Math.min(at, all.length - 1);
   useEffect(() => document.getElementById(`${id}-${chosen}`)?.scrollIntoView({ block: 'nearest' }), [chosen]);
   const run = (x) => {
+    setEager(false);
     if (x?.lacks) return;
     close();
     x?.run();
   };
+  // Enter takes a page or an action at once. Before it takes a search it waits for names, and takes the first one.
+  const pending = found.of !== text;
+  useEffect(() => {
+    if (eager && !pending) run(all[0]);
+    if (!eager || !pending) return undefined;
+    const timer = setTimeout(() => run(all.find((x) => x.search)), patience);
+    return () => clearTimeout(timer);
+  }, [eager, pending]);
   const key = (e) => {
     if (e.key === 'ArrowDown') setAt(Math.min(all.length - 1, chosen + 1));
     else if (e.key === 'ArrowUp') setAt(Math.max(0, chosen - 1));
+    else if (e.key === 'Enter' && pending && at === 0 && sure.length === 0) setEager(true);
     else if (e.key === 'Enter') run(all[chosen]);
     else return;
     e.preventDefault();
@@ -87,8 +103,9 @@ export function Palette({ close, pages, actions, lookUp: ofPages }) {
       aria-label=${t('palette.what')} placeholder=${t('palette.what')} value=${text} onInput=${(e) => {
         setText(e.target.value);
         setAt(0);
+        setEager(false);
       }} onKeyDown=${key} autocomplete="off" spellcheck="false" />
-    <ul role="listbox" id=${id} aria-label=${t('palette.title')}>
+    <ul role="listbox" aria-busy=${eager} id=${id} aria-label=${t('palette.title')}>
       ${all.map((x, i) => html`<li role="option" id=${`${id}-${i}`} aria-selected=${i === chosen} aria-disabled=${x.lacks ? 'true' : undefined} onClick=${() => run(x)} onMouseMove=${() => setAt(i)}><span>${x.title}</span><small>${x.lacks || x.kind}</small></li>`)}
     </ul>
   </${Dialog}>`;

@@ -74,6 +74,11 @@ class Hands {
     throw new Error(`Tab does not reach ${what}; it passes ${passed.join(' | ')}`);
   }
 
+  /** Waits until what has this name is given the focus, which takes it from where Tab has come to. */
+  async given(name) {
+    await until(`${name} to have the focus`, async () => (await this.focused()).name === name);
+  }
+
   async press(name, key = 'Enter') {
     await this.to(name, (f) => f.name === name && f.tag !== 'H1');
     await this.keyboard.press(key);
@@ -124,6 +129,7 @@ world.test('a newcomer logs in, finds a dead letter, and redrives it', { user: '
   await h.press(c.say('redrive.begin'));
   await c.broker.depth('orders', 1);
   await h.look();
+  await h.given(c.say('redrive.progress'));
   await h.press(c.say('redrive.close'));
   await c.dialog.waitFor({ state: 'detached' });
   await h.look();
@@ -188,6 +194,7 @@ world.test('a newcomer discards dead letters, undoes it, and looks at the jobs',
   await c.dialog.waitFor();
   await h.to('the button that discards', (f) => f.name.startsWith(c.say('redrive.discard')));
   await h.keyboard.press('Enter');
+  await h.given(c.say('redrive.progress'));
   await h.press(c.say('redrive.close'));
   await c.dialog.waitFor({ state: 'detached' });
   await h.look();
@@ -202,6 +209,7 @@ world.test('a newcomer discards dead letters, undoes it, and looks at the jobs',
   await h.press(c.say('redrive.try'));
   await c.dialog.getByText(c.say('redrive.would_move', { n: 1 })).waitFor();
   await h.press(c.say('redrive.begin'));
+  await h.given(c.say('redrive.progress'));
   await h.press(c.say('redrive.close'));
   await c.dialog.waitFor({ state: 'detached' });
   await h.to('the jobs', (f) => f.tag === 'A' && f.name.startsWith(c.say('jobs.title')));

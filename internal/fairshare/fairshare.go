@@ -5,6 +5,8 @@
 // The share is divided fairly between users: the next slice is for the user who had least, and for the task of that
 // user that waits longest. A user who asks much waits for its own tasks. How many of them it has at once is bounded.
 //
+// Turns are for other answers: they bound how many are made at once, by users' turns, whether messages flow or not.
+//
 // It promises nothing about single slices: they are as long as its users make them. It knows nothing of what they do.
 package fairshare
 

@@ -229,6 +229,7 @@ func (s *stream) find(name string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(s.Context(), web.LookPatience)
 	defer cancel()
 	asks := inside(s.Request, ctx)
+	defer asks.Ready()
 	a, err := s.server.topics()[name](asks)
 	if err != nil {
 		return nil, err

@@ -127,7 +127,11 @@ func (s *API) eachName(r *web.Request, h *accounts.VHost, n int, visit func(name
 		if first {
 			read = s.nameList
 		}
-		now, err := read(r.Context(), h)
+		var now *nameList
+		err := r.Aside(func() (err error) {
+			now, err = read(r.Context(), h)
+			return err
+		})
 		if err != nil {
 			return err
 		}

@@ -398,7 +398,7 @@ func (s *API) rowsAt(r *web.Request, found []position) ([]QueueRow, error) {
 // renderQueues renders rows.
 func (s *API) renderQueues(r *web.Request, rows []QueueRow) *web.Rendering[QueueRow, api.Queue] {
 	var one api.Queue
-	return &web.Rendering[QueueRow, api.Queue]{Items: rows, Admit: r.TakeAnswer, Show: func(q *QueueRow) *api.Queue {
+	return &web.Rendering[QueueRow, api.Queue]{Items: rows, Request: r, Show: func(q *QueueRow) *api.Queue {
 		one = s.showQueue(q.vhost, q.View, &q.trend)
 		return &one
 	}}

@@ -201,6 +201,9 @@ func (s *API) getQueues(r *web.Request) (web.Answer, error) {
 func (s *API) streamRows(r *web.Request, rows []QueueRow, row func(any) error) error {
 	var shown api.Queue
 	for i := range rows {
+		if err := r.Work(); err != nil {
+			return err
+		}
 		shown = s.showQueue(rows[i].vhost, rows[i].View, &rows[i].trend)
 		if err := row(&shown); err != nil {
 			return err

@@ -53,6 +53,9 @@ func Send(w http.ResponseWriter, r *Request, a Answer) {
 		return
 	}
 	text, err := Render(r, a)
+	if err != nil && r.Context().Err() != nil {
+		return // the client has gone
+	}
 	if err != nil {
 		r.Log.Error("cannot encode the response", "path", r.URL.Path, "error", err)
 		http.Error(w, `{"error":"internal_server_error","reason":"cannot encode the response"}`, http.StatusInternalServerError)
@@ -77,7 +80,7 @@ func Send(w http.ResponseWriter, r *Request, a Answer) {
 	r.Ready()
 	w.WriteHeader(a.Status)
 	if r.Method != http.MethodHead {
-		if err := writePieces(w, text); err != nil {
+		if err := writePieces(r, w, text); err != nil {
 			r.Log.Debug("client closed the connection before the response was sent", "path", r.URL.Path, "error", err)
 		}
 	}
@@ -98,10 +101,10 @@ func setHeader(w http.ResponseWriter, a *Answer) {
 
 // writePieces writes an answer. Whoever asked has takeWithin for each piece of it, so that what is not read does not
 // stay in memory.
-func writePieces(w http.ResponseWriter, text []byte) error {
+func writePieces(r *Request, w http.ResponseWriter, text []byte) error {
 	var to io.Writer = w
 	if len(text) > answerPiece {
-		to = &pacedWriter{w: w, control: http.NewResponseController(w)}
+		to = &pacedWriter{request: r, w: w, control: http.NewResponseController(w)}
 	}
 	_, err := to.Write(text)
 	return err
@@ -118,6 +121,9 @@ func Render(r *Request, a Answer) ([]byte, error) {
 		l.to = &whole
 		err := a.Stream(l)
 		return append(whole.Bytes(), l.piece...), err
+	}
+	if err := r.Work(); err != nil {
+		return nil, err
 	}
 	text, err := Encode(a.Body)
 	columns := columnsOf(cmp.Or(r.URL.Query().Get("columns"), r.fields))

@@ -20,6 +20,7 @@ func (r *Request) ParseFilter(text string) (*filter.Filter, error) {
 
 // Rest lets others have a virtual host for twice as long as it was looked at, and longer while messages flow.
 func (r *Request) Rest(took time.Duration) error {
+	r.turn.Leave()
 	if r.Share.Flows() {
 		return r.Task.Rest(r.Context())
 	}

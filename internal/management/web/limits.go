@@ -15,6 +15,8 @@ const (
 	// sent in pieces, and streamGzipBytes what it takes to compress one. listPortion is how many rows are
 	// read for it at once, consumersPortion and bindingsPortion of those that are small.
 	StreamPiece, StreamBytes, streamGzipBytes = 32 << 10, 256 << 10, 1200 << 10
+	// workBytes is how much of a list is made between two looks at the clock: some tens of microseconds.
+	workBytes = 2 << 10
 	// textPiece is how many bytes of a payload are encoded at once.
 	textPiece = 4 << 10
 	// GathersMax is how many requests at a time hold a list that is not read in portions: one that is sorted,

@@ -38,7 +38,7 @@ func ListShown[V, T any](r *Request, items []V, name func(*V) string, show func(
 			return Answer{}, err
 		}
 	}
-	shown := &Rendering[V, T]{Items: items, Show: show, Admit: r.TakeAnswer}
+	shown := &Rendering[V, T]{Items: items, Show: show, Request: r}
 	if by := query.Get("sort"); by != "" {
 		if err := shown.sort(strings.Split(by, "."), query.Get("sort_reverse") == "true"); err != nil {
 			return Answer{}, err

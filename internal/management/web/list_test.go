@@ -47,7 +47,7 @@ func TestLargeAnswersAreTakenPieceByPiece(t *testing.T) {
 	t.Parallel()
 	w := &timedWriter{ResponseRecorder: httptest.NewRecorder()}
 	text := bytes.Repeat([]byte("0123456789abcdef"), 3*answerPiece/16+1)
-	if err := writePieces(w, text); err != nil || !bytes.Equal(w.Body.Bytes(), text) {
+	if err := writePieces(requestOf(t, &Shared{}, "ann"), w, text); err != nil || !bytes.Equal(w.Body.Bytes(), text) {
 		t.Errorf("%v, %d bytes of %d", err, w.Body.Len(), len(text))
 	}
 	if want := []int{0, answerPiece, 2 * answerPiece, 3 * answerPiece}; !slices.Equal(w.deadlines, want) {

@@ -9,10 +9,10 @@ import (
 // A Rendering makes the JSON of a list, item by item: one encoder for all of it would copy and check the text once
 // more for each level of nesting.
 type Rendering[V, T any] struct {
-	Items []V
-	Show  func(*V) *T
-	Admit func(bytes int64) error // counts the memory that the text takes
-	texts [][]byte                // of the items, once they are sorted
+	Items   []V
+	Show    func(*V) *T
+	Request *Request // whose turn it is made in, and whose memory the text takes
+	texts   [][]byte // of the items, once they are sorted
 }
 
 // sort puts the items into the order of one field.
@@ -94,6 +94,9 @@ func (x *Rendering[V, T]) encode(b []byte) (text []byte, ends []int, err error) 
 	ends = make([]int, len(x.Items))
 	counted := LargeAnswer
 	for i := range x.Items {
+		if err := x.Request.Work(); err != nil {
+			return nil, nil, err
+		}
 		if err := e.Encode(x.Show(&x.Items[i])); err != nil {
 			return nil, nil, err
 		}
@@ -102,7 +105,7 @@ func (x *Rendering[V, T]) encode(b []byte) (text []byte, ends []int, err error) 
 			buffer.Grow(min(ends[0]+64, itemBytes) * len(x.Items)) // they are alike
 		}
 		if n := buffer.Cap(); n > counted {
-			if err := x.Admit(int64(n)); err != nil {
+			if err := x.Request.TakeAnswer(int64(n)); err != nil {
 				return nil, nil, err
 			}
 			counted = n

@@ -30,6 +30,7 @@ type Request struct {
 	View      *accounts.View  // as of the request's arrival, or of its login
 	Caller    authz.Rights    // of who asks
 	Task      *fairshare.Task // nil: what is asked for takes none
+	turn      *fairshare.Turn // nil: it has not begun to make the answer
 	HoldsList bool            // it is one of the few that hold a whole list
 	Account   Account         // of the memory that it takes
 	answered  int64           // of that, what the answer takes
@@ -40,6 +41,7 @@ type Request struct {
 
 // BeginTask makes the request a task, which waits for its turn while messages flow; its context carries it.
 func (r *Request) BeginTask() error {
+	r.turn.Leave()
 	ctx, task, err := r.Share.Begin(r.Context(), r.Caller.Name())
 	if err != nil {
 		return err
@@ -47,6 +49,22 @@ func (r *Request) BeginTask() error {
 	r.Request, r.Task = r.WithContext(ctx), task
 	return nil
 }
+
+// Work is called before each part of the answer is made, with nothing locked. Few requests make theirs at a time: it
+// waits for the request's turn, as the users share them. The turn goes on until the next part, but not while the
+// request waits: for a virtual host, for memory, or for the client.
+func (r *Request) Work() error {
+	if r.turn == nil {
+		r.turn = r.Turns.Of(r.Caller.Name())
+	}
+	if r.turn.Goes() {
+		return nil
+	}
+	return r.Task.Idle(func() error { return r.turn.Work(r.Context()) })
+}
+
+// Aside runs what waits for something else than the request's turn.
+func (r *Request) Aside(fn func() error) error { return r.turn.Aside(r.Context(), fn) }
 
 // Gather waits until the request may read a whole list into memory, which only few do at a time. It ends when
 // the answer is ready.
@@ -57,6 +75,7 @@ func (r *Request) Gather() error {
 		return nil
 	default:
 	}
+	r.turn.Leave()
 	timer := time.NewTimer(r.Memory.Patience)
 	defer timer.Stop()
 	select {
@@ -70,8 +89,9 @@ func (r *Request) Gather() error {
 	}
 }
 
-// Ready gives back the request's task and its place among the lists, so that a slow client delays no other.
+// Ready gives back the request's turn, its task and its place among the lists, so that a slow client delays no other.
 func (r *Request) Ready() {
+	r.turn.Leave()
 	r.Task.End()
 	if r.HoldsList {
 		r.HoldsList = false
@@ -158,13 +178,13 @@ func (r *Request) wholeBody() ([]byte, error) {
 // Take counts memory that the request takes until it is answered.
 func (r *Request) Take(bytes int64) error {
 	r.Account.Budget, r.Account.User = &r.Memory, r.Caller.Name()
-	return r.Account.Take(r.Context(), bytes)
+	return r.Aside(func() error { return r.Account.Take(r.Context(), bytes) })
 }
 
 // Reserve counts memory that the request takes later, see Account.Reserve.
 func (r *Request) Reserve(bytes int64) error {
 	r.Account.Budget, r.Account.User = &r.Memory, r.Caller.Name()
-	return r.Account.Reserve(r.Context(), bytes)
+	return r.Aside(func() error { return r.Account.Reserve(r.Context(), bytes) })
 }
 
 // TakeLarge is take, for what may be small and is not counted then.
@@ -227,11 +247,12 @@ func NeedKeys(keys ...key) error {
 func (r *Request) Look(name string, fn func(vhost.Reader)) error {
 	ctx, cancel := context.WithTimeout(r.Context(), LookPatience)
 	defer cancel()
-	return r.late(name, Look(ctx, r.Engine, name, fn))
+	return r.Aside(func() error { return r.late(name, Look(ctx, r.Engine, name, fn)) })
 }
 
 // Copy copies a virtual host for a request.
 func (r *Request) Copy(name string, some func(v vhost.Reader, most int) (more bool), use func() error) error {
+	r.turn.Leave()
 	return r.late(name, r.Shared.Copy(r.Context(), name, some, use))
 }
 
@@ -261,6 +282,7 @@ func (r *Request) Do(name string, commands ...vhost.Command) ([]vhost.Effect, er
 func (r *Request) DoWithin(window int64, name string, commands ...vhost.Command) ([]vhost.Effect, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), commandPatience)
 	defer cancel()
+	r.turn.Leave()
 	effects, err := r.Engine.DoWithin(ctx, name, r.Caller.Principal(), window, commands...)
 	return effects, r.late(name, err)
 }
@@ -269,6 +291,7 @@ func (r *Request) DoWithin(window int64, name string, commands ...vhost.Command)
 func (r *Request) DoAs(who authz.Principal, name string, commands ...vhost.Command) ([]vhost.Effect, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), commandPatience)
 	defer cancel()
+	r.turn.Leave()
 	effects, err := r.Engine.Do(ctx, name, who, commands...)
 	return effects, r.late(name, err)
 }

@@ -28,6 +28,7 @@ type Shared struct {
 	// lists show definitions only, unless a query says otherwise
 	hideStatistics bool
 	Share          *fairshare.Share                                  // tasks that read many messages
+	Turns          *fairshare.Turns                                  // requests that make an answer
 	Memory         MemoryBudget                                      // of requests
 	Lists          chan struct{}                                     // requests that hold a whole list
 	Audit          func(r *Request, status int, detail []byte) error // records what a request has done, or is about to
@@ -49,13 +50,17 @@ type SharedOptions struct {
 func NewShared(o SharedOptions) *Shared {
 	s := &Shared{
 		Engine: o.Engine, Log: o.Log, Node: o.Node, PathPrefix: o.PathPrefix, BodyBytesMax: o.BodyBytesMax, hideStatistics: o.HideStatistics,
-		Share: fairshare.New(o.Engine.Commands), Lists: make(chan struct{}, GathersMax), Copies: make(chan struct{}, copiesMax),
+		Share: fairshare.New(o.Engine.Commands), Turns: fairshare.NewTurns(halfOfCores()),
+		Lists: make(chan struct{}, GathersMax), Copies: make(chan struct{}, copiesMax),
 	}
-	s.decoders.slots = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
+	s.decoders.slots = make(chan struct{}, halfOfCores())
 	s.Memory.Each = max(userMemoryMin, 6*o.BodyBytesMax)
 	s.Memory.Total, s.Memory.Patience = s.Memory.Each*3/2, memoryPatience
 	return s
 }
+
+// halfOfCores is how many requests work at a time, so that the other cores are for messages.
+func halfOfCores() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
 // Below is the escaped path of a request behind the prefix, "" if it is not below that.
 func (s *Shared) Below(hr *http.Request) string {

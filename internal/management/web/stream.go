@@ -32,6 +32,7 @@ type Stream struct {
 	short []byte // a row's columns
 	json  *json.Encoder
 	held  int // bytes of row and short that are counted
+	made  int // bytes of rows since the request's turn was looked at
 	first bool
 }
 
@@ -119,9 +120,16 @@ func (l *Stream) add(v any) error {
 	if long != nil {
 		v = long.Row
 	}
+	if l.made >= workBytes || !l.request.turn.Holds() {
+		l.made = 0
+		if err := l.request.Work(); err != nil {
+			return err
+		}
+	}
 	if err := l.json.Encode(v); err != nil {
 		return err
 	}
+	l.made += l.row.Len()
 	text := bytes.TrimSuffix(l.row.Bytes(), []byte("\n"))
 	if l.columns != nil {
 		l.short = appendFields(l.short[:0], text, l.columns)
@@ -244,7 +252,7 @@ func (l *Stream) send() error {
 			return err
 		}
 		setHeader(r.Writer, l.answer)
-		paced := &pacedWriter{w: r.Writer, control: http.NewResponseController(r.Writer)}
+		paced := &pacedWriter{request: r, w: r.Writer, control: http.NewResponseController(r.Writer)}
 		l.to = paced
 		if AcceptsGzip(r.Header.Values("Accept-Encoding")) && r.Account.tries(streamGzipBytes) {
 			l.gzip, _ = gzip.NewWriterLevel(paced, gzip.BestSpeed) // a level that there is
@@ -292,7 +300,9 @@ func (l *Stream) whole() error {
 }
 
 // A pacedWriter sends to a client that has takeWithin for each answerPiece.
+// Meanwhile others have the turn of the request.
 type pacedWriter struct {
+	request *Request
 	w       io.Writer
 	control *http.ResponseController
 	sent    int64
@@ -306,7 +316,11 @@ func (w *pacedWriter) Write(p []byte) (n int, err error) {
 			_ = w.control.SetWriteDeadline(time.Now().Add(TakeWithin)) // a server without deadlines has none to set
 			w.until = w.sent + answerPiece
 		}
-		k, err := w.w.Write(p[:min(int64(len(p)), w.until-w.sent)])
+		var k int
+		err = w.request.Aside(func() (err error) {
+			k, err = w.w.Write(p[:min(int64(len(p)), w.until-w.sent)])
+			return err
+		})
 		w.sent, n, p = w.sent+int64(k), n+k, p[k:]
 		if err != nil {
 			return n, err

@@ -26,6 +26,7 @@ type Stream struct {
 	to      io.Writer // once the answer has begun: the client, or what compresses for it
 	gzip    *gzip.Writer
 	columns [][]string // of each row; nil: all
+	chosen  *selection // of the type that the last row had
 
 	piece []byte // not sent yet
 	row   bytes.Buffer
@@ -126,15 +127,11 @@ func (l *Stream) add(v any) error {
 			return err
 		}
 	}
-	if err := l.json.Encode(v); err != nil {
+	text, err := l.encode(v)
+	if err != nil {
 		return err
 	}
-	l.made += l.row.Len()
-	text := bytes.TrimSuffix(l.row.Bytes(), []byte("\n"))
-	if l.columns != nil {
-		l.short = appendFields(l.short[:0], text, l.columns)
-		text = l.short
-	}
+	l.made += max(len(text), l.row.Len())
 	if n := l.row.Cap() + cap(l.short); n > LargeAnswer && n > l.held {
 		if err := l.request.Take(int64(n - l.held)); err != nil {
 			return err
@@ -150,8 +147,27 @@ func (l *Stream) add(v any) error {
 	if long != nil {
 		return l.addPayload(bytes.TrimSuffix(text, []byte("}")), long)
 	}
-	_, err := l.Write(text)
+	_, err = l.Write(text)
 	return err
+}
+
+// encode makes JSON of a row, of the columns that are wanted.
+func (l *Stream) encode(row any) (text []byte, err error) {
+	if l.columns != nil {
+		if text, ok, err := l.selected(row); ok || err != nil {
+			return text, err
+		}
+		l.row.Reset()
+	}
+	if err := l.json.Encode(row); err != nil {
+		return nil, err
+	}
+	text = bytes.TrimSuffix(l.row.Bytes(), []byte("\n"))
+	if l.columns != nil {
+		l.short = appendFields(l.short[:0], text, l.columns)
+		text = l.short
+	}
+	return text, nil
 }
 
 // addPayload writes a row that lacks its closing brace, its payload, and the brace.

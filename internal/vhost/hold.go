@@ -32,6 +32,7 @@ type deadLetterRoute struct {
 	number    uint32 // another one each time that it may have changed
 	version   uint64 // of the topology
 	dlx, dlrk string
+	has       bool // there is a dead-letter exchange: dlx may be the default exchange, without a name
 	ids       []fact.QueueID
 	known     bool
 }
@@ -171,10 +172,14 @@ func (v *VHost) deadLetterRouteOf(q *queueState) *deadLetterRoute {
 		q.deadLetterRoute = &deadLetterRoute{}
 	}
 	w, set := q.deadLetterRoute, q.settings
-	if w.number > 0 && w.version == v.topo.Version() && w.dlx == set.DeadLetterExchange && w.dlrk == set.DeadLetterRoutingKey {
+	if w.number > 0 && w.version == v.topo.Version() && w.has == set.HasDLX &&
+		w.dlx == set.DeadLetterExchange && w.dlrk == set.DeadLetterRoutingKey {
 		return w
 	}
-	*w = deadLetterRoute{number: w.number + 1, version: v.topo.Version(), dlx: set.DeadLetterExchange, dlrk: set.DeadLetterRoutingKey}
+	*w = deadLetterRoute{
+		number: w.number + 1, version: v.topo.Version(),
+		has: set.HasDLX, dlx: set.DeadLetterExchange, dlrk: set.DeadLetterRoutingKey,
+	}
 	x := v.topo.Exchange(w.dlx)
 	switch {
 	case x == nil:

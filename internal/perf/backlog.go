@@ -160,14 +160,9 @@ func (r *run) filled(done <-chan struct{}) error {
 		if !isClosed(done) || !r.confirmed() {
 			return r.published(), false
 		}
-		var ready int64
-		for _, queue := range r.queues {
-			ok, err := call[*wire.QueueDeclareOk](r.control, &wire.QueueDeclare{Queue: queue, Passive: true})
-			if err != nil {
-				failure = err
-				return 0, true
-			}
-			ready += int64(ok.MessageCount)
+		ready, err := r.ready(r.queues)
+		if failure = err; err != nil {
+			return 0, true
 		}
 		return r.published() + ready, ready >= r.published()-r.dropped()
 	})
@@ -175,4 +170,16 @@ func (r *run) filled(done <-chan struct{}) error {
 		return failure
 	}
 	return err
+}
+
+// ready counts the messages of queues that may be delivered.
+func (r *run) ready(queues []string) (n int64, err error) {
+	for _, queue := range queues {
+		ok, err := call[*wire.QueueDeclareOk](r.control, &wire.QueueDeclare{Queue: queue, Passive: true})
+		if err != nil {
+			return 0, err
+		}
+		n += int64(ok.MessageCount)
+	}
+	return n, nil
 }

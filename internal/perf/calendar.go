@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
@@ -126,10 +127,24 @@ func (r *run) publishDue(queues []string, count int64, by wait, c calendar) ([]*
 	return publishers, err
 }
 
+// destination is the queues that messages come to when they are due.
+type destination struct {
+	queues []string
+	as     role // of their consumers
+	stored bool // the consumers come when the queues have all, and what was stored counts as consumed
+}
+
 // flood lets the publishers go, and waits until the last message should have come. Rates of the second span, which gets
 // the name, count from the instant at which the first message was due, or from the start if that was while they were
 // still publishing.
-func (r *run) flood(consumers []*consumer, c calendar, name string) (*Report, error) {
+func (r *run) flood(to destination, c calendar, name string) (*Report, error) {
+	var consumers []*consumer
+	var err error
+	if !to.stored {
+		if consumers, err = r.consumeFrom(to.queues, to.as, false); err != nil {
+			return nil, err
+		}
+	}
 	empty, err := r.sample(consumers)
 	if err != nil {
 		return nil, err
@@ -156,12 +171,26 @@ func (r *run) flood(consumers []*consumer, c calendar, name string) (*Report, er
 			return nil, err
 		}
 	}
-	if err := r.drain(done, consumers, c.ends(full.at)); err != nil {
+	if to.stored {
+		err = r.settled(to.queues)
+	} else {
+		err = r.drain(done, consumers, c.ends(full.at))
+	}
+	if err != nil {
 		return nil, err
 	}
 	out, err := r.sample(consumers)
 	if err != nil {
 		return nil, err
+	}
+	if to.stored {
+		out.consumed = out.published
+		if consumers, err = r.consumeFrom(to.queues, to.as, false); err != nil {
+			return nil, err
+		}
+		if err := r.drain(done, consumers, 0); err != nil {
+			return nil, err
+		}
 	}
 	meanwhile, err := beside.end()
 	if err != nil {
@@ -174,4 +203,14 @@ func (r *run) flood(consumers []*consumer, c calendar, name string) (*Report, er
 		report.Meanwhile = meanwhile
 	}
 	return report, err
+}
+
+// settled waits until queues have all that was published.
+func (r *run) settled(queues []string) error {
+	var failure error
+	err := r.await(0, func() (n int64, all bool) {
+		n, failure = r.ready(queues)
+		return n, failure != nil || n >= r.published()
+	})
+	return cmp.Or(failure, err)
 }

@@ -12,6 +12,7 @@ import (
 var rejecting = group{
 	declare: func(o *options, f *flag.FlagSet, _ *scenario) {
 		f.IntVar(&o.reject, "reject", 100, "number of deliveries per basic.nack; 1: one basic.reject each")
+		f.BoolVar(&o.filling, "full", false, "with -count: publish all messages first, then reject them")
 		f.BoolVar(&o.atLeastOnce, "at-least-once", false, "set x-dead-letter-strategy at-least-once (RabbitMQ: with -queue-type quorum)")
 	},
 	settle: func(o *options, _ map[string]bool) error {
@@ -49,16 +50,15 @@ func deadLetter(ctx context.Context, o *options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := r.publishTo(work, r.o.count, r.same); err != nil {
-		return nil, err
-	}
-	consumers, err := r.consumeFrom(dead, role{
-		verdict: o.ack, every: o.every, use: r.delayIfPaced(), dead: true, backlog: r.backlog,
-	}, o.consumers <= o.queues)
+	publishers, err := r.publishTo(work, r.o.count, r.same)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := r.consumeFrom(work, role{verdict: reject, every: o.reject}, true); err != nil {
+	if o.filling {
+		return r.rejectFull(publishers, work, dead)
+	}
+	consumers, err := r.consumeDead(work, dead)
+	if err != nil {
 		return nil, err
 	}
 	span, err := r.measure(consumers)
@@ -66,4 +66,51 @@ func deadLetter(ctx context.Context, o *options) (*Report, error) {
 		return nil, err
 	}
 	return r.report(consumers, span)
+}
+
+// consumeDead opens the consumers of the dead letters, which it returns, and those that reject.
+func (r *run) consumeDead(work, dead []string) ([]*consumer, error) {
+	use := r.delayIfPaced()
+	if r.o.filling {
+		use = ignoreStamp
+	}
+	consumers, err := r.consumeFrom(dead, role{
+		verdict: r.o.ack, every: r.o.every, use: use, dead: true, backlog: r.backlog,
+	}, r.o.consumers <= r.o.queues)
+	if err != nil {
+		return nil, err
+	}
+	_, err = r.consumeFrom(work, role{verdict: reject, every: r.o.reject}, true)
+	return consumers, err
+}
+
+// rejectFull fills the queues, and measures from when the rejecters come.
+func (r *run) rejectFull(publishers []*publisher, work, dead []string) (*Report, error) {
+	empty, err := r.sample(nil)
+	if err != nil {
+		return nil, err
+	}
+	done := r.startPublishers(publishers, r.o.rate)
+	if err := r.filled(done); err != nil {
+		return nil, err
+	}
+	full, err := r.sample(nil)
+	if err != nil {
+		return nil, err
+	}
+	r.o.broker.forgetPeak()
+	consumers, err := r.consumeDead(work, dead)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.drain(done, consumers, 0); err != nil {
+		return nil, err
+	}
+	out, err := r.sample(consumers)
+	if err != nil {
+		return nil, err
+	}
+	fill, rejected := span(empty, full), span(full, out)
+	fill.Name, rejected.Name = "fill", "reject"
+	return r.report(consumers, fill, rejected)
 }

@@ -113,11 +113,8 @@ func delay(ctx context.Context, o *options) (*Report, error) {
 	if _, err := r.publishDue(queues, o.count, byDelay, due); err != nil {
 		return nil, err
 	}
-	consumers, err := r.consumeFrom(queues, role{verdict: o.ack, every: o.every, use: measureDue}, false)
-	if err != nil {
-		return nil, err
-	}
-	report, err := r.flood(consumers, due, "due")
+	to := destination{queues: queues, as: role{verdict: o.ack, every: o.every, use: measureDue}}
+	report, err := r.flood(to, due, "due")
 	if err != nil {
 		return report, err
 	}

@@ -14,6 +14,7 @@ var expiry = group{
 		durationVar(f, &o.window, "window", 0, "messages are due at random within this time; 0: all at the same time")
 		durationVar(f, &o.head, "head", 0, "time from the start until the first message of each queue is due; 0: like the others")
 		f.Uint64Var(&o.seed, "seed", 1, "random seed for due times")
+		f.BoolVar(&o.stored, "stored", false, "measure until the dead-letter queues have all messages; consume only then")
 		o.declareBystander(f)
 	},
 	settle: func(o *options, _ map[string]bool) error {
@@ -54,9 +55,9 @@ func expire(ctx context.Context, o *options) (*Report, error) {
 	if _, err := r.publishDue(source, o.count, byExpiration, due); err != nil {
 		return nil, err
 	}
-	consumers, err := r.consumeFrom(dead, role{verdict: o.ack, every: o.every, use: measureDue, dead: true}, false)
-	if err != nil {
-		return nil, err
+	to := destination{queues: dead, as: role{verdict: o.ack, every: o.every, use: measureDue, dead: true}}
+	if to.stored = o.stored; o.stored {
+		to.as.use = ignoreStamp
 	}
-	return r.flood(consumers, due, "expire")
+	return r.flood(to, due, "expire")
 }

@@ -50,6 +50,7 @@ type options struct {
 	atLeastOnce bool
 
 	ttl, window, head time.Duration // expire; the first two in backlog, too
+	stored            bool          // expire: nobody consumes until all are dead letters
 	bystander         float64       // expire, delay: messages per second of somebody else; 0: nobody
 	seed              uint64
 

@@ -50,6 +50,8 @@ func TestScenariosBalance(t *testing.T) {
 		"backlog -count 1001 -queues 3 -publishers 2 -priorities 4 -ttl 1h -window 1h -short 50ms",
 		"expire -count 501 -ttl 500ms -window 50ms -head 600ms",
 		"expire -count 501 -ttl 300ms -bystander 1000",
+		"expire -count 501 -ttl 300ms -stored",
+		"dead-letter -count 501 -full",
 		"delay -count 501 -delay-min 1ms -delay-max 200ms",
 		"delay -count 501 -delay-max 200ms -delay-min 100ms -rate 5000 -queues 2 -publishers 2 -consumers 2 -persistent -confirms 10",
 		"delay -count 501 -delays same -delay-min 1ms -delay-max 300ms -window 50ms -bystander 1000",
@@ -147,10 +149,12 @@ func TestUsage(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
 		"", "nonsense", "throughput extra", "throughput -size 15", "throughput -queues 0", "throughput -ack never",
-		"throughput -ack 200 -prefetch 100", "dead-letter -reject 0", "expire -count 0", "latency -rate 0",
+		"throughput -ack 200 -prefetch 100", "dead-letter -reject 0",
+		"dead-letter -full", "expire -count 0", "latency -rate 0",
 		"throughput -url http://localhost/", "throughput -prefetch 65536", "backlog -count -1",
 		"backlog -count 9 -priorities 256", "settle -live 0", "settle -ack auto", "settle -count 5", "halve -sample 0",
-		"restart", "restart -data x -runs 0", "restart -data x -count 10", "declare -connections 0", "idle", "idle -pid 1 -channels 2",
+		"restart", "restart -data x -runs 0", "restart -data x -count 10", "declare -connections 0", "idle",
+		"idle -pid 1 -channels 2",
 		"disk -count 0", "disk -persistent", "expire -bystander -1", "delay -delays never", "delay -delay-min 0", "delay -delay-max 1ms",
 		"delay -window 1s", "delay -management http://localhost:1", "delay -waiting 5 -management localhost",
 	} {

@@ -148,7 +148,25 @@ func (r *runner) resolve(m *vhost.Delivered, stay bool) {
 		m.Record = r.record(m.Ref, stay)
 	}
 	if m.History == nil && !m.HistoryRef.IsZero() {
-		m.History = r.record(m.HistoryRef, stay)
+		if h := &r.history; h.ref != m.HistoryRef || stay && !h.stays {
+			*h = sharedHistory{m.HistoryRef, r.record(m.HistoryRef, stay), stay}
+		}
+		m.History = r.history.bytes
+	}
+}
+
+// sharedHistory is the history of the message that was resolved last: messages that died together share one.
+type sharedHistory struct {
+	ref   storage.Ref // zero: there is none
+	bytes []byte
+	stays bool // bytes are not lent
+}
+
+// endLoans ends the loans of records.
+func (r *runner) endLoans() {
+	r.cache.Release()
+	if !r.history.stays {
+		r.history = sharedHistory{}
 	}
 }
 

@@ -63,6 +63,7 @@ type runner struct {
 	jobRights    authz.Jobs
 	timerAt      deadline.Instant // when the goroutine fires its timer; never, for a clock that stands still
 	cache        *recordcache.Cache
+	history      sharedHistory
 	tended       bool      // the goroutine will look after the cache,
 	tendAt       time.Time // then
 	safe         storage.Index
@@ -385,7 +386,7 @@ func (r *runner) finish() {
 	for i := range r.out.Effects {
 		r.emit(&r.out.Effects[i])
 	}
-	r.cache.Release()
+	r.endLoans()
 	if r.vhost.Sync() != r.sync {
 		r.engine.writer.setSync(r.log.ID(), r.wants())
 	}

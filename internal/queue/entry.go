@@ -69,6 +69,7 @@ type Entry struct {
 	Flags     Flags
 	State     State
 	Priority  uint8
+	Address   uint8 // a number of where the message was published to, 0 if it has none; it is not in pages
 }
 
 // Ref names the entry's record; log is the vhost's own.

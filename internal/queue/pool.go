@@ -107,6 +107,13 @@ func (p *Pool) read(s *slot, c *chunk) {
 	if !s.agrees(c) {
 		p.fault(s.page, errSlot)
 	}
+	if s.address != 0 {
+		for i := range c.entries {
+			if e := &c.entries[i]; e.State != Gone {
+				e.Address = s.address
+			}
+		}
+	}
 }
 
 // fill fills c with the entries of a page, those of gone left out.

@@ -62,6 +62,7 @@ type coldStats struct {
 	persistent  uint16 // entries of that kind
 	handed      uint16 // with consumers; restored: that were so when the log ended
 	deadLetters uint16
+	address     uint8 // of all entries, 0 if they have different ones: pages do not say it
 	records     span  // of the log, where records lie
 	bytes       int64 // bodies of all entries
 }
@@ -136,10 +137,16 @@ func (s *slot) count(c *chunk) {
 	if s.extra != nil {
 		s.extra.histories, s.extra.others = span{}, [2]stateStat{}
 	}
+	first := true
 	for i := range c.entries {
 		e := &c.entries[i]
 		if e.State == Gone {
 			continue
+		}
+		if first {
+			s.address, first = e.Address, false
+		} else if e.Address != s.address {
+			s.address = 0
 		}
 		s.bytes += int64(e.BodyBytes)
 		if e.Flags&Persistent != 0 {

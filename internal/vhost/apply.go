@@ -340,6 +340,7 @@ func (v *VHost) dropQueue(id fact.QueueID) {
 	}
 	v.endDeleted(q)
 	v.disarm(q)
+	v.forgetAddresses(q)
 	q.deleted = true
 	if i, found := slices.BinarySearchFunc(v.ordered, id, byNumber); found {
 		v.ordered[i] = &queueState{id: id, deleted: true} // keeps the place, and nothing of what the queue had

@@ -32,6 +32,9 @@ func (s *step) deadLetter(q *queueState, seq queue.Seq, reason fact.Reason, dept
 		s.end(q, seq, reason.WithoutDLX())
 		return
 	}
+	if q.settings.HasDLX && s.dieAlike(q, seq, reason, depth) {
+		return
+	}
 	m := s.loadMessage(q, seq)
 	back := s.recordDeath(q, &m, reason)
 	s.traffic.Hops.note(len(m.history.Deaths))
@@ -43,7 +46,10 @@ func (s *step) deadLetter(q *queueState, seq queue.Seq, reason fact.Reason, dept
 		s.end(q, seq, fact.Moved)
 		return
 	}
-	p := s.routeDeadLetter(q, &m, attempt{depth: depth, parts: true, holds: q.settings.AtLeastOnce, keeps: q.settings.CycleKeep && reason == fact.Expired})
+	p := s.routeDeadLetter(q, &m, attempt{
+		depth: depth, parts: true, holds: q.settings.AtLeastOnce, keeps: q.settings.CycleKeep && reason == fact.Expired,
+		address: q.messages.Entry(seq).Address,
+	})
 	s.traffic.Fates[reason][p.fate()]++
 	if !p.stays {
 		s.countDiedAgain(back)
@@ -102,6 +108,8 @@ type attempt struct {
 	again bool           // it was tried before
 	had   []fact.QueueID // the targets that have it already
 	only  fact.QueueID   // no other target is tried; 0: all are
+
+	address uint8 // of its copy in the queue, for which the way is noted; 0: it is not
 }
 
 // passage is what came of that.
@@ -121,6 +129,11 @@ func (p *passage) end() fact.Cause {
 		return fact.Moved
 	}
 	return p.lost
+}
+
+// isPlaced reports whether nothing but its targets has it.
+func (p *passage) isPlaced() bool {
+	return p.placed && p.missing == 0 && p.lost == 0 && p.stored == 0 && !p.stays
 }
 
 // routeDeadLetter publishes m, whose history has its newest death, to the dead-letter exchange of from, the queue that
@@ -174,6 +187,9 @@ func (s *step) routeDeadLetter(from *queueState, m *message, a attempt) passage 
 		h.Share = 1 // one exchange that leads to more queues than that: they get it, and no others from them
 	}
 	s.deliverDeadLetter(from, &deadLetter, ids, a, &p)
+	if a.address > 0 && route.ByKeys && len(route.Recent)+len(route.Delayed) == 0 && p.isPlaced() {
+		s.learnWay(from, a.address, &h, ids)
+	}
 	return p
 }
 

@@ -54,7 +54,7 @@ func (d *Delivered) appendHead(buf []byte, c *fact.Head, limit int) (v View, _ [
 	var told rendered
 	if d.History != nil {
 		drop = amqp.FlagExpiration
-		if buf, told, err = appendDeathHeaders(buf, d.History, d.Dialect); err != nil {
+		if buf, told, err = appendDeathHeaders(buf, d.History, scan.Expiration, d.Dialect); err != nil {
 			return View{}, buf, err
 		}
 		if told.resent.Restored {

@@ -54,7 +54,7 @@ func (v *VHost) Foresee(from deadline.Entry, most int, fn func(storage.Ref)) (ne
 			return true
 		}
 		if q := v.queueOf(fact.QueueID(d.Owner >> ownBits)); q != nil {
-			if e := q.messages.Peek(queue.Seq(d.Item)); e != nil && e.Flags&queue.Volatile == 0 {
+			if e := q.messages.Peek(queue.Seq(d.Item)); e != nil && e.Flags&queue.Volatile == 0 && v.willRead(q, e) {
 				fn(e.Ref(v.log))
 			}
 		}

@@ -172,6 +172,19 @@ func goldenRedriven() []byte {
 	})
 }
 
+// goldenAlike is the history of a message that died like one before it, and whose expiration is in its record.
+func goldenAlike() []byte {
+	return fact.AppendHistory(nil, &fact.History{
+		Exchange: "dlx", Keys: []string{"k"}, Share: 2,
+		First: fact.Origin{Reason: fact.Expired, Queue: "q", Exchange: "x"},
+		Last:  fact.Origin{Reason: fact.Expired, Queue: "q", Exchange: "x"},
+		Deaths: []fact.Death{{
+			Queue: "q", Reason: fact.Expired, Count: 1, Time: 5, Exchange: "x", Keys: []string{"k"},
+			HadTTL: true, TTLInRecord: true,
+		}},
+	})
+}
+
 // TestGoldenBytes says that data written by a released version may not be readable any more: the bytes of some
 // fact have changed. The file is never rewritten, only added to.
 func TestGoldenBytes(t *testing.T) {
@@ -200,6 +213,7 @@ func TestGoldenBytes(t *testing.T) {
 	}
 	fmt.Fprintf(&got, "record %s\nhistory %s\n", hex.EncodeToString(goldenRecord()), hex.EncodeToString(goldenHistory()))
 	fmt.Fprintf(&got, "redriven history %s\n", hex.EncodeToString(goldenRedriven()))
+	fmt.Fprintf(&got, "history without its expiration %s\n", hex.EncodeToString(goldenAlike()))
 	if got.String() != string(golden) {
 		t.Errorf("got\n%s\nwant\n%s", got.String(), golden)
 	}
@@ -381,6 +395,7 @@ func FuzzFold(f *testing.F) {
 // FuzzRecord finds records and histories whose rendering panics, or that do not come back as they were.
 func FuzzRecord(f *testing.F) {
 	f.Add(goldenRecord(), goldenHistory(), uint32(1))
+	f.Add(goldenRecord(), goldenAlike(), uint32(1))
 	small := fact.Head{Properties: properties(1, amqp.Table{{Name: "h", Value: amqp.Int32(1)}})}
 	f.Add(fact.AppendRecord(nil, &small, nil), []byte{}, uint32(0))
 	f.Fuzz(func(t *testing.T, record, history []byte, returns uint32) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
@@ -75,7 +76,7 @@ func (d *duel) copies(q *queueState) []oracle.CopyState {
 			slices.Sort(x.Took)
 		}
 		if e.Flags&queue.HasHistory != 0 {
-			x.History = d.history(q, side.History, &x)
+			x.History = d.history(q, side.History, e.Ref(testLog), &x)
 		}
 		list = append(list, x)
 		return true
@@ -97,11 +98,11 @@ func (d *duel) deadLetter(f *fact.Fact) string {
 	if err != nil {
 		panic(err)
 	}
-	return string(c.Body) + " " + d.history(d.world.v.queues[f.Queue], f.History, nil).String()
+	return string(c.Body) + " " + d.history(d.world.v.queues[f.Queue], f.History, f.Entry.Ref(testLog), nil).String()
 }
 
-// history reads a dead letter's history; for one in the lost store, why it is there too.
-func (d *duel) history(q *queueState, at storage.Ref, x *oracle.CopyState) *oracle.History {
+// history reads the history of a dead letter with that record; for one in the lost store, why it is there too.
+func (d *duel) history(q *queueState, at, record storage.Ref, x *oracle.CopyState) *oracle.History {
 	var h fact.History
 	var err error
 	if q == d.world.v.lost {
@@ -118,6 +119,15 @@ func (d *duel) history(q *queueState, at storage.Ref, x *oracle.CopyState) *orac
 	if err != nil {
 		panic(err)
 	}
+	c, err := fact.ParseRecord(d.record(record))
+	if err != nil {
+		panic(err)
+	}
+	var scan amqp.PropertyScan
+	if err := scan.Scan(c.Properties); err != nil {
+		panic(err)
+	}
+	h.Complete(scan.Expiration)
 	m := &oracle.History{Exchange: h.Exchange, Keys: h.Keys, First: origin(h.First), Last: origin(h.Last)}
 	for _, o := range h.Deaths {
 		m.Deaths = append(m.Deaths, oracle.Death{

@@ -446,6 +446,7 @@ func (s *step) enqueue(q *queueState, m *message) (durable bool) {
 		BodyBytes: m.body.size(), Priority: priority, ExpireAt: s.deadlineOf(q, m),
 	}
 	f.Entry.Flags = m.historyFlags()
+	f.Entry.Address = s.addressOf(q, m)
 	s.flag(q, &f.Entry, ref, durable, m.reportsFailureIn(q))
 	if m.until > s.Now { // not From: what is left of this millisecond is waited for
 		f.At = m.until

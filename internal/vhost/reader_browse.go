@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"math"
 
+	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/queue"
@@ -180,6 +181,21 @@ func (x *Seen) History() *fact.History {
 	}
 	x.history = &h
 	return x.history
+}
+
+// WholeHistory is History with what that leaves to the record, of which the head is read.
+func (x *Seen) WholeHistory() *fact.History {
+	h := x.History()
+	if h == nil || h.IsComplete() {
+		return h
+	}
+	head, _ := x.vhost.head(x.entry.Ref(x.vhost.log))
+	var scan amqp.PropertyScan
+	if err := scan.Scan(head.Properties); err != nil {
+		panic(err) // it was scanned when it was published
+	}
+	h.Complete(scan.Expiration)
+	return h
 }
 
 // Head is the message as a consumer would get it, without the body. It is lent.

@@ -118,6 +118,7 @@ func (v *VHost) readBack(record, history storage.Ref, durable bool) message {
 	m.persistent, m.priority, m.prioritized = scan.Persistent(), scan.Priority, scan.Flags&amqp.FlagPriority != 0
 	if !history.IsZero() {
 		h := v.historyAt(history)
+		h.Complete(scan.Expiration)
 		m.history = &h
 	}
 	return m

@@ -16,9 +16,10 @@ type rendered struct {
 
 // appendDeathHeaders appends the fields that an encoded history stands for, sorted by name, as they are in a
 // field table: x-death, x-death-total, x-first-death-* and x-last-death-*. It goes from bytes to bytes, since every
-// delivery of a dead letter passes here. The exchange and key of the last hop alias p.
+// delivery of a dead letter passes here. expiration is the property in the record. The exchange and key of the last hop
+// alias p.
 // Source: RabbitMQ dlx#effects; docs/compat/dead-lettering.md#5, #6, #15.
-func appendDeathHeaders(b, p []byte, d Dialect) (_ []byte, x rendered, err error) {
+func appendDeathHeaders(b, p, expiration []byte, d Dialect) (_ []byte, x rendered, err error) {
 	r := fact.Decoder{Rest: p}
 	x.exchange = r.Bytes()
 	for n, i := r.Uint(), uint64(0); i < n && r.Err == nil; i++ {
@@ -54,7 +55,7 @@ func appendDeathHeaders(b, p []byte, d Dialect) (_ []byte, x rendered, err error
 	total := uint64(0)
 	for n := deaths; n > 0 && r.Err == nil; n-- {
 		var count uint64
-		if b, count = appendDeath(b, &r, d, deaths > 1); r.Err == nil {
+		if b, count = appendDeath(b, &r, expiration, d, deaths > 1); r.Err == nil {
 			total += count
 		}
 	}
@@ -85,15 +86,18 @@ type death struct {
 	expires                     bool
 }
 
-func readDeath(r *fact.Decoder) death {
+func readDeath(r *fact.Decoder, expiration []byte) death {
 	marked := r.Byte()
-	d := death{reason: fact.Reason(marked &^ fact.ReasonMarked), expires: marked&fact.ReasonMarked != 0}
+	d := death{reason: fact.Reason(marked &^ (fact.ReasonMarked | fact.ReasonTimed)), expires: marked&fact.ReasonMarked != 0}
 	d.queue, d.count, d.time = r.Bytes(), r.Uint(), r.Int()
 	d.exchange, d.keys = r.Bytes(), *r
 	for n := r.Uint(); n > 0 && r.Err == nil; n-- {
 		r.Bytes()
 	}
-	if d.expires {
+	switch {
+	case marked&fact.ReasonTimed != 0:
+		d.expires, d.expiration = true, expiration
+	case d.expires:
 		d.expiration = r.Bytes()
 	}
 	return d
@@ -109,8 +113,8 @@ const (
 )
 
 // appendDeath appends one entry of x-death, and returns its count.
-func appendDeath(b []byte, r *fact.Decoder, dialect Dialect, several bool) ([]byte, uint64) {
-	d := readDeath(r)
+func appendDeath(b []byte, r *fact.Decoder, expiration []byte, dialect Dialect, several bool) ([]byte, uint64) {
+	d := readDeath(r, expiration)
 	order := fieldOrder
 	if dialect&Dialect3 != 0 {
 		order = fieldOrder3

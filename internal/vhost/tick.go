@@ -163,7 +163,8 @@ func (s *step) lookAhead() (n int) {
 // many instants, its messages are put into the set one by one, so that the chunk is not looked through for each.
 func (s *step) fallDue(q *queueState, chunk queue.Seq, at deadline.Instant, most int) (n int) {
 	var soon [queue.ChunkLen]moment
-	k, later, next := 0, 0, deadline.Instant(0) // of those that are soon, how many later than at
+	// of those that are soon: how many, how often two in a row are due at different instants later than at
+	k, later, next := 0, 0, deadline.Instant(0)
 	horizon := max(at, s.Now) + nearHorizon
 	q.messages.Disarm(chunk, func(seq queue.Seq, e *queue.Entry, side *queue.Side) {
 		switch d := s.dueAt(q, e, side); {
@@ -171,7 +172,7 @@ func (s *step) fallDue(q *queueState, chunk queue.Seq, at deadline.Instant, most
 		case d > horizon:
 			next = sooner(next, d)
 		default:
-			if d > at {
+			if d > at && (k == 0 || soon[k-1].at != d) {
 				later++
 			}
 			soon[k] = moment{d, seq}

@@ -64,6 +64,7 @@ type VHost struct {
 	deadlines deadline.Set
 	near      int          // messages that are in it by themselves
 	chunks    deadline.Set // of messages, each with the earliest deadline of those that are not
+	addressed int          // addresses that queues have numbered
 
 	cramped   bool          // there is no space for dead letters to move
 	lowMemory bool          // there is no memory for further held dead letters
@@ -162,7 +163,8 @@ type queueState struct {
 	flow            QueueFlow
 	fates           *QueueFates // nil: it has counted none
 	inflows         []*inflow
-	schedule        *schedule // nil: it is not one
+	schedule        *schedule  // nil: it is not one
+	addresses       *addresses // nil: none has a number
 }
 
 type dirtyQueue struct {

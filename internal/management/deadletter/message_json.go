@@ -87,7 +87,7 @@ func (s *renderer) render(x *vhost.Seen) (api.StoredMessage, error) {
 	}
 	content := x.Head()
 	l.Exchange, l.RoutingKeys = string(content.Exchange), api.List[string]{string(content.RoutingKey)}
-	if h := x.History(); h != nil {
+	if h := x.WholeHistory(); h != nil {
 		s.history(&l, h)
 	}
 	if x.Republished() {

@@ -159,7 +159,7 @@ func originalOf(x *vhost.Seen) (o original, err error) {
 	if o.properties, err = amqp.ParseProperties(bytes.Clone(content.Properties)); err != nil {
 		return o, err
 	}
-	if h := x.History(); h != nil && o.properties.Has&amqp.FlagExpiration == 0 {
+	if h := x.WholeHistory(); h != nil && o.properties.Has&amqp.FlagExpiration == 0 {
 		for i := range h.Deaths {
 			if d := &h.Deaths[i]; d.HadTTL {
 				o.properties.Has |= amqp.FlagExpiration

@@ -43,5 +43,6 @@ func all() []fault {
 	list = append(list, faultsOfJournal()...)
 	list = append(list, faultsOfSim()...)
 	list = append(list, faultsOfQueue()...)
+	list = append(list, faultsOfDeathsAlike()...)
 	return append(list, faultsOfVHost()...)
 }

@@ -58,8 +58,10 @@ type Death struct {
 	Time       int64  // of the first, seconds since the Unix epoch
 	Exchange   string // to which the message had been published in the hop that ended so, the first time
 	Keys       []string
-	Expiration string // the expiration property that the message had, if HadExpiration
+	Expiration string // the expiration property that the message had, if HadTTL
 	HadTTL     bool
+	// TTLInRecord says that Expiration is not in the history: it is that of the record. See Complete.
+	TTLInRecord bool
 }
 
 // History is what became of a dead letter: where the last hop published it, and how it died before. It is
@@ -125,6 +127,22 @@ func (h *History) Died(d Death) History {
 		}
 	}
 	return n
+}
+
+// Complete fills in what the deaths leave to the record: expiration is the property there. It reports whether there was
+// anything.
+func (h *History) Complete(expiration []byte) (any bool) {
+	for i := range h.Deaths {
+		if d := &h.Deaths[i]; d.TTLInRecord {
+			d.TTLInRecord, d.Expiration, any = false, string(expiration), true
+		}
+	}
+	return any
+}
+
+// IsComplete reports whether Complete would change nothing.
+func (h *History) IsComplete() bool {
+	return !slices.ContainsFunc(h.Deaths, func(d Death) bool { return d.TTLInRecord })
 }
 
 // FirstDeath is the entry that tells of the first death, nil if there was none. Entries move to the front when a death
@@ -230,7 +248,8 @@ func (h *History) Automatic() int {
 //	exchange keys share first last [times job flags] [at] count { reason queue count time exchange keys [expiration] }*
 //
 // The reason of first has bit 7 set if CC is hidden, that of last if it was sent back by hand and how follows, and bit
-// 6 if the time of the last death does; that of a death has bit 7 set if an expiration follows.
+// 6 if the time of the last death does; that of a death has bit 7 set if an expiration follows, bit 6 if it is the
+// record's.
 func AppendHistory(b []byte, h *History) []byte {
 	b = AppendText(b, h.Exchange)
 	b = appendTexts(b, h.Keys)
@@ -259,7 +278,10 @@ func AppendHistory(b []byte, h *History) []byte {
 	for i := range h.Deaths {
 		d := &h.Deaths[i]
 		reason := byte(d.Reason)
-		if d.HadTTL {
+		switch {
+		case d.TTLInRecord:
+			reason |= ReasonTimed
+		case d.HadTTL:
 			reason |= ReasonMarked
 		}
 		b = append(b, reason)
@@ -268,7 +290,7 @@ func AppendHistory(b []byte, h *History) []byte {
 		b = binary.AppendVarint(b, d.Time)
 		b = AppendText(b, d.Exchange)
 		b = appendTexts(b, d.Keys)
-		if d.HadTTL {
+		if d.HadTTL && !d.TTLInRecord {
 			b = AppendText(b, d.Expiration)
 		}
 	}
@@ -279,7 +301,8 @@ func AppendHistory(b []byte, h *History) []byte {
 // it was sent back follows; of a death, that an expiration does.
 const ReasonMarked = 0x80
 
-// ReasonTimed is the bit of the last reason that says that the time of that death follows.
+// ReasonTimed is the bit of the last reason that says that the time of that death follows; of the reason of a death,
+// that its expiration is the record's.
 const ReasonTimed = 0x40
 
 var errHistory = errors.New("fact: history is malformed")
@@ -305,10 +328,13 @@ func ReadHistory(r *Decoder) (History, error) {
 	}
 	for n := r.Uint(); n > 0 && r.Err == nil; n-- {
 		reason := r.Byte()
-		d := Death{Reason: Reason(reason &^ ReasonMarked), HadTTL: reason&ReasonMarked != 0, Queue: r.Text()}
+		d := Death{
+			Reason: Reason(reason &^ (ReasonMarked | ReasonTimed)), Queue: r.Text(),
+			HadTTL: reason&(ReasonMarked|ReasonTimed) != 0, TTLInRecord: reason&ReasonTimed != 0,
+		}
 		d.Count, d.Time = int64(r.Uint()), r.Int()
 		d.Exchange, d.Keys = r.Text(), r.texts()
-		if d.HadTTL {
+		if d.HadTTL && !d.TTLInRecord {
 			d.Expiration = r.Text()
 		}
 		if d.Reason == 0 || d.Reason >= Reasons {

@@ -10,8 +10,8 @@ import (
 const (
 	// turn is about how long a request works while others wait. It is a few dozen rows of a list.
 	turn = 500 * time.Microsecond
-	// turnMost is after how long a request that does not look up loses its turn: then another works beside it.
-	turnMost = 10 * time.Millisecond
+	// TurnMost is after how long a request that does not look up loses its turn: then another works beside it.
+	TurnMost = 10 * time.Millisecond
 )
 
 // Turns bound how many requests work at once, whether messages flow or not. While more want to work they take turns:
@@ -19,7 +19,8 @@ const (
 //
 // Any goroutine may use it.
 type Turns struct {
-	most int
+	most    int
+	longest time.Duration // 0: a turn is not taken back
 
 	mu struct {
 		sync.Mutex
@@ -54,18 +55,19 @@ type Turn struct {
 	goes  chan struct{} // closed when it begins; nil: it works
 }
 
-// NewTurns lets so many requests work at once.
-func NewTurns(most int) *Turns {
-	s := &Turns{most: most}
+// NewTurns lets so many requests work at once. One whose turn lasts for longest, while others wait, does not count any
+// more; 0 is for ever.
+func NewTurns(most int, longest time.Duration) *Turns {
+	s := &Turns{most: most, longest: longest}
 	s.mu.users = map[string]*worker{}
 	return s
 }
 
-// Waits counts the requests that wait for their turn, and how often one has waited since the start.
-func (s *Turns) Waits() (now int, ever uint64) {
+// Usage counts the requests that have a turn and those that wait for one, and how often one has waited since the start.
+func (s *Turns) Usage() (working, waiting int, waits uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.mu.waiting, s.mu.waits
+	return len(s.mu.working), s.mu.waiting, s.mu.waits
 }
 
 // Of returns the turn of a request of a user. It has not begun.
@@ -213,12 +215,12 @@ func (s *Turns) next() (next *Turn) {
 // watch sees to it that turns that last too long end while others wait. The lock is held.
 func (s *Turns) watch() {
 	switch {
-	case s.mu.watches || s.mu.waiting == 0:
+	case s.mu.watches || s.mu.waiting == 0 || s.longest == 0:
 		return
 	case s.mu.watcher == nil:
-		s.mu.watcher = time.AfterFunc(turnMost, s.takeBack)
+		s.mu.watcher = time.AfterFunc(s.longest, s.takeBack)
 	default:
-		s.mu.watcher.Reset(turnMost)
+		s.mu.watcher.Reset(s.longest)
 	}
 	s.mu.watches = true
 }
@@ -229,7 +231,7 @@ func (s *Turns) takeBack() {
 	s.mu.watches = false
 	now := time.Now()
 	for _, t := range slices.Clone(s.mu.working) {
-		if now.Sub(t.since) >= turnMost {
+		if now.Sub(t.since) >= s.longest {
 			s.drop(t, now)
 		}
 	}

@@ -39,7 +39,7 @@ func TestASmallRequestWaitsForOneTurn(t *testing.T) {
 	// If this fails, a request that is answered at once waits for the long answers of another user.
 	const step = turn / 5
 	synctest.Test(t, func(t *testing.T) {
-		s := NewTurns(1)
+		s := NewTurns(1, TurnMost)
 		ctx, leave := context.WithCancel(t.Context())
 		all, _ := toil(ctx, s, "greedy", 100, step)
 		for range 50 {
@@ -60,7 +60,7 @@ func TestASmallRequestWaitsForOneTurn(t *testing.T) {
 				t.Fatalf("three parts of %v took %v beside another user, at most %v is meant", step, took, most)
 			}
 		}
-		if now, ever := s.Waits(); now != 99 || ever < 100 {
+		if _, now, ever := s.Usage(); now != 99 || ever < 100 {
 			t.Errorf("%d requests wait, %d have; want 99, and more", now, ever)
 		}
 		leave()
@@ -75,7 +75,7 @@ func TestUsersHaveTurnsAlike(t *testing.T) {
 	// If this fails, the user with the most requests has most of the processor, or one of the users none.
 	synctest.Test(t, func(t *testing.T) {
 		for _, most := range []int{1, 2} {
-			s := NewTurns(most)
+			s := NewTurns(most, TurnMost)
 			ctx, leave := context.WithCancel(t.Context())
 			first, many := toil(ctx, s, "many", 40, turn/5)
 			second, few := toil(ctx, s, "few", most, turn/5)
@@ -96,13 +96,13 @@ func TestUsersHaveTurnsAlike(t *testing.T) {
 func TestATurnGoesOnAlone(t *testing.T) {
 	// If this fails, a long answer is slower although nobody waits.
 	synctest.Test(t, func(t *testing.T) {
-		s := NewTurns(1)
+		s := NewTurns(1, TurnMost)
 		ctx, leave := context.WithCancel(t.Context())
 		all, steps := toil(ctx, s, "alone", 1, turn/5)
 		<-time.After(time.Second)
 		leave()
 		all.Wait()
-		if _, ever := s.Waits(); ever != 0 || *steps < int(time.Second*5/turn) {
+		if _, _, ever := s.Usage(); ever != 0 || *steps < int(time.Second*5/turn) {
 			t.Errorf("%d steps in a second, waited %d times", *steps, ever)
 		}
 	})
@@ -111,7 +111,7 @@ func TestATurnGoesOnAlone(t *testing.T) {
 func TestWhoHasGoneHasNoTurn(t *testing.T) {
 	// If this fails, requests whose clients have gone keep their places.
 	synctest.Test(t, func(t *testing.T) {
-		s := NewTurns(1)
+		s := NewTurns(1, TurnMost)
 		works := s.Of("ann")
 		if err := works.Work(t.Context()); err != nil {
 			t.Fatal(err)
@@ -121,7 +121,7 @@ func TestWhoHasGoneHasNoTurn(t *testing.T) {
 		if err := s.Of("bob").Work(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("waits on: %v", err)
 		}
-		if now, _ := s.Waits(); now != 0 {
+		if _, now, _ := s.Usage(); now != 0 {
 			t.Errorf("%d requests wait", now)
 		}
 		works.Leave()
@@ -135,7 +135,7 @@ func TestWhoHasGoneHasNoTurn(t *testing.T) {
 func TestATurnThatLastsIsTakenBack(t *testing.T) {
 	// If this fails, one answer that is made in one long step holds up those of all other users.
 	synctest.Test(t, func(t *testing.T) {
-		s := NewTurns(1)
+		s := NewTurns(1, TurnMost)
 		long := s.Of("ann")
 		if err := long.Work(t.Context()); err != nil {
 			t.Fatal(err)
@@ -143,7 +143,7 @@ func TestATurnThatLastsIsTakenBack(t *testing.T) {
 		<-time.After(time.Hour) // nobody waits
 		began := time.Now()
 		small := s.Of("bob")
-		if err := small.Work(t.Context()); err != nil || time.Since(began) > turnMost {
+		if err := small.Work(t.Context()); err != nil || time.Since(began) > TurnMost {
 			t.Fatalf("another user waits for %v, %v", time.Since(began), err)
 		}
 		done := make(chan struct{})
@@ -155,7 +155,7 @@ func TestATurnThatLastsIsTakenBack(t *testing.T) {
 			long.Leave()
 		}()
 		synctest.Wait()
-		if now, _ := s.Waits(); now != 1 {
+		if _, now, _ := s.Usage(); now != 1 {
 			t.Errorf("%d requests wait; want the one whose turn was taken back", now)
 		}
 		small.Leave()
@@ -166,10 +166,26 @@ func TestATurnThatLastsIsTakenBack(t *testing.T) {
 	})
 }
 
+func TestATurnMayLast(t *testing.T) {
+	// If this fails, more requests hold whole lists than there is memory for, or one waits for ever.
+	synctest.Test(t, func(t *testing.T) {
+		s := NewTurns(1, 0)
+		long := s.Of("ann")
+		if err := long.Work(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, leave := context.WithTimeout(t.Context(), time.Hour)
+		defer leave()
+		if err := s.Of("bob").Work(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a turn was taken back: %v", err)
+		}
+	})
+}
+
 func TestWhoIsAsideHasNoTurn(t *testing.T) {
 	// If this fails, a client that does not read its answer holds up all others.
 	synctest.Test(t, func(t *testing.T) {
-		s := NewTurns(1)
+		s := NewTurns(1, TurnMost)
 		reads := make(chan struct{})
 		var all sync.WaitGroup
 		for range 10 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/api"
+	"github.com/bartleby-mq/bartleby/internal/fairshare"
 	"github.com/bartleby-mq/bartleby/internal/management/resources"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 )
@@ -59,8 +60,8 @@ func TestLongListsHoldLittle(t *testing.T) {
 		pieces, whole := 0, d.want(200, "GET", path, "").Body.String()
 		got := d.slowly(path, func(p []byte) {
 			pieces++
-			if taken, _ := d.server.Memory.Usage(); len(p) > web.StreamPiece || taken > web.StreamBytes+web.LargeAnswer || len(d.server.Lists) > 0 {
-				t.Errorf("%s: a piece of %d bytes, %d counted, %d hold all of it", path, len(p), taken, len(d.server.Lists))
+			if taken, _ := d.server.Memory.Usage(); len(p) > web.StreamPiece || taken > web.StreamBytes+web.LargeAnswer || d.holdLists() > 0 {
+				t.Errorf("%s: a piece of %d bytes, %d counted, %d hold all of it", path, len(p), taken, d.holdLists())
 			}
 		})
 		if got.Code != 200 || got.Body.String() != whole || !json.Valid(got.Body.Bytes()) || pieces < 3 {
@@ -81,7 +82,7 @@ func TestListsThatAreNotReadAreCutOff(t *testing.T) {
 		if fault := recover(); fault != http.ErrAbortHandler {
 			t.Errorf("%v", fault)
 		}
-		if taken, _ := d.server.Memory.Usage(); taken != 0 || len(d.server.Lists) > 0 {
+		if taken, _ := d.server.Memory.Usage(); taken != 0 || d.holdLists() > 0 {
 			t.Errorf("%d bytes are counted afterwards", taken)
 		}
 	}()
@@ -177,6 +178,12 @@ func TestDefinitionsThatChangeMeanwhile(t *testing.T) {
 	}
 }
 
+// holdLists is how many requests hold a whole list.
+func (d *door) holdLists() int {
+	working, _, _ := d.server.Lists.Usage()
+	return working
+}
+
 func TestFewListsAreHeldWhole(t *testing.T) {
 	// If this fails, clients that ask for sorted lists or pages at the same time take the memory of all these
 	// lists.
@@ -188,17 +195,21 @@ func TestFewListsAreHeldWhole(t *testing.T) {
 		"/api/bindings?sort=source", "/api/bindings?page=1", "/api/queues?sort=name", "/api/exchanges", "/api/channels?page=1",
 		"/api/connections?page=1", "/api/consumers?sort=queue.name", "/api/queues/%2F/q0001/bindings", "/api/users/guest/queues",
 	}
+	var held []*fairshare.Turn
 	for range web.GathersMax {
-		d.server.Lists <- struct{}{}
+		held = append(held, d.server.Lists.Of("another"))
+		if err := held[len(held)-1].Work(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, path := range paths {
 		d.refused(503, "service_unavailable", "all memory", "GET", path, "")
 	}
-	for range web.GathersMax {
-		<-d.server.Lists
+	for _, list := range held {
+		list.Leave()
 	}
 	for _, path := range paths {
-		if d.want(200, "GET", path, ""); len(d.server.Lists) > 0 {
+		if d.want(200, "GET", path, ""); d.holdLists() > 0 {
 			t.Fatalf("%s still holds a list", path)
 		}
 	}

@@ -66,7 +66,7 @@ func (s *scrape) answers() {
 	one(s.exposition, "bartleby_http_memory_refused_total", counter, "Requests to the management API refused because the memory limit for requests was reached", refused)
 	one(s.exposition, "bartleby_http_decoding_waits_total", counter,
 		"Waits of large documents sent to the management API, because others were being decoded", s.server.DecodingWaits())
-	waiting, waits := s.server.Turns.Waits()
+	_, waiting, waits := s.server.Turns.Usage()
 	one(s.exposition, "bartleby_http_turns_waiting", gauge,
 		"Requests to the management API that wait for their turn to make the response", waiting)
 	one(s.exposition, "bartleby_http_turn_waits_total", counter,

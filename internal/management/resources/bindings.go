@@ -253,7 +253,7 @@ func EachBindingFrom(r *web.Request, h *accounts.VHost, source string, wanted fu
 // bindingOrder is the numbers of the bindings from one exchange, in the order of lists. Few requests put such
 // in order at a time.
 func bindingOrder(r *web.Request, h *accounts.VHost, source string) ([]uint64, error) {
-	if !r.HoldsList {
+	if !r.HoldsList() {
 		if err := r.Gather(); err != nil {
 			return nil, err
 		}

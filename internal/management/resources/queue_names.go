@@ -93,6 +93,15 @@ func (s *API) nameList(ctx context.Context, h *accounts.VHost) (*nameList, error
 	return made, err
 }
 
+// namesFor is the nameList that a request reads.
+func (s *API) namesFor(r *web.Request, h *accounts.VHost) (names *nameList, err error) {
+	err = r.Aside(func() error {
+		names, err = s.nameList(r.Context(), h)
+		return err
+	})
+	return names, err
+}
+
 // nameListOrNewest is the newest roll that is known, else the roll as it is now: for who has had one already, and
 // holds none while it waits for a client.
 func (s *API) nameListOrNewest(ctx context.Context, h *accounts.VHost) (*nameList, error) {

@@ -175,7 +175,7 @@ func (s *API) sortedQueues(r *web.Request, hosts []*accounts.VHost) (web.Answer,
 	}
 	count := 0
 	for _, h := range hosts {
-		roll, err := s.nameList(r.Context(), h)
+		roll, err := s.namesFor(r, h)
 		if r.IsDown(h.Name) {
 			continue
 		}
@@ -231,7 +231,7 @@ func (s *API) positionsByName(r *web.Request, hosts []*accounts.VHost, p *web.Pa
 	total, filtered int, err error) {
 	first, last := p.Span()
 	for _, h := range hosts {
-		roll, err := s.nameList(r.Context(), h)
+		roll, err := s.namesFor(r, h)
 		if err != nil {
 			return nil, 0, 0, err
 		}
@@ -273,7 +273,7 @@ func (s *API) namesWanted(r *web.Request, h *accounts.VHost, p *web.NamePattern)
 	case p.Literal != "":
 		return p.Match, nil
 	}
-	roll, err := s.nameList(r.Context(), h)
+	roll, err := s.namesFor(r, h)
 	if err != nil {
 		return nil, err
 	}
@@ -305,24 +305,27 @@ func (s *API) positionsBy(r *web.Request, hosts []*accounts.VHost, name *web.Nam
 		if column.rates != nil {
 			rates = s.sampler.Rates(h, column.rates...)
 		}
-		_, err = stats.EachQueue(ctx, r.Engine, h.Name, func(q *vhost.QueueSample) {
-			total++
-			if !wanted(q.Name) {
-				return
-			}
-			filtered++
-			at := position{host: h, name: q.Name}
-			switch {
-			case column.number != nil:
-				at.rank.Number = column.number(q)
-			case column.text != nil:
-				if at.rank.Text = column.text(h, q); at.rank.Text != "" {
-					at.rank.Class = column.class
+		err = r.Aside(func() error {
+			_, err := stats.EachQueue(ctx, r.Engine, h.Name, func(q *vhost.QueueSample) {
+				total++
+				if !wanted(q.Name) {
+					return
 				}
-			default:
-				at.rank.Number = rates[q.ID]
-			}
-			o.add(at)
+				filtered++
+				at := position{host: h, name: q.Name}
+				switch {
+				case column.number != nil:
+					at.rank.Number = column.number(q)
+				case column.text != nil:
+					if at.rank.Text = column.text(h, q); at.rank.Text != "" {
+						at.rank.Class = column.class
+					}
+				default:
+					at.rank.Number = rates[q.ID]
+				}
+				o.add(at)
+			})
+			return err
 		})
 		if err != nil {
 			return 0, 0, err

@@ -31,7 +31,7 @@ type Request struct {
 	Caller    authz.Rights    // of who asks
 	Task      *fairshare.Task // nil: what is asked for takes none
 	turn      *fairshare.Turn // nil: it has not begun to make the answer
-	HoldsList bool            // it is one of the few that hold a whole list
+	list      *fairshare.Turn // to hold a whole list; nil: it has held none
 	Account   Account         // of the memory that it takes
 	answered  int64           // of that, what the answer takes
 	Detail    []byte          // JSON for the audit log, instead of the body; nil: the body
@@ -66,37 +66,29 @@ func (r *Request) Work() error {
 // Aside runs what waits for something else than the request's turn.
 func (r *Request) Aside(fn func() error) error { return r.turn.Aside(r.Context(), fn) }
 
-// Gather waits until the request may read a whole list into memory, which only few do at a time. It ends when
-// the answer is ready.
+// Gather waits until the request may read a whole list into memory, which only few do at a time, and for the turn to
+// do so. It ends when the answer is ready.
 func (r *Request) Gather() error {
-	select {
-	case r.Lists <- struct{}{}:
-		r.HoldsList = true
-		return nil
-	default:
-	}
 	r.turn.Leave()
-	timer := time.NewTimer(r.Memory.Patience)
-	defer timer.Stop()
-	select {
-	case r.Lists <- struct{}{}:
-		r.HoldsList = true
-		return nil
-	case <-timer.C:
-		return ErrNoMemory
-	case <-r.Context().Done():
-		return r.Context().Err()
+	if r.list == nil {
+		r.list = r.Lists.Of(r.Caller.Name())
 	}
+	soon, cancel := context.WithTimeout(r.Context(), r.Memory.Patience)
+	defer cancel()
+	if err := r.list.Work(soon); err != nil {
+		return cmp.Or(r.Context().Err(), ErrNoMemory)
+	}
+	return r.Work()
 }
+
+// HoldsList reports whether the request is one of the few that hold a whole list.
+func (r *Request) HoldsList() bool { return r.list.Holds() }
 
 // Ready gives back the request's turn, its task and its place among the lists, so that a slow client delays no other.
 func (r *Request) Ready() {
 	r.turn.Leave()
 	r.Task.End()
-	if r.HoldsList {
-		r.HoldsList = false
-		<-r.Lists
-	}
+	r.list.Leave()
 }
 
 // Has reports whether the path has a variable segment of that name.

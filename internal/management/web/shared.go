@@ -30,7 +30,7 @@ type Shared struct {
 	Share          *fairshare.Share                                  // tasks that read many messages
 	Turns          *fairshare.Turns                                  // requests that make an answer
 	Memory         MemoryBudget                                      // of requests
-	Lists          chan struct{}                                     // requests that hold a whole list
+	Lists          *fairshare.Turns                                  // requests that hold a whole list
 	Audit          func(r *Request, status int, detail []byte) error // records what a request has done, or is about to
 	Copies         chan struct{}                                     // of virtual hosts, in use
 	decoders       decoders                                          // of large documents
@@ -50,8 +50,8 @@ type SharedOptions struct {
 func NewShared(o SharedOptions) *Shared {
 	s := &Shared{
 		Engine: o.Engine, Log: o.Log, Node: o.Node, PathPrefix: o.PathPrefix, BodyBytesMax: o.BodyBytesMax, hideStatistics: o.HideStatistics,
-		Share: fairshare.New(o.Engine.Commands), Turns: fairshare.NewTurns(halfOfCores()),
-		Lists: make(chan struct{}, GathersMax), Copies: make(chan struct{}, copiesMax),
+		Share: fairshare.New(o.Engine.Commands), Turns: fairshare.NewTurns(halfOfCores(), fairshare.TurnMost),
+		Lists: fairshare.NewTurns(GathersMax, 0), Copies: make(chan struct{}, copiesMax),
 	}
 	s.decoders.slots = make(chan struct{}, halfOfCores())
 	s.Memory.Each = max(userMemoryMin, 6*o.BodyBytesMax)

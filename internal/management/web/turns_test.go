@@ -44,7 +44,8 @@ func TestListsTakeTurns(t *testing.T) {
 	// If this fails, one user who reads long lists on many connections, or does not read them, keeps all processor
 	// cores busy, and has the pages of other users wait.
 	synctest.Test(t, func(t *testing.T) {
-		s := &Shared{Share: fairshare.New(func() uint64 { return 0 }), Turns: fairshare.NewTurns(1)}
+		s := &Shared{Share: fairshare.New(func() uint64 { return 0 }), Lists: fairshare.NewTurns(2, 0)}
+		s.Turns = fairshare.NewTurns(1, fairshare.TurnMost)
 		s.Memory.Each, s.Memory.Total, s.Memory.Patience = 1<<30, 1<<30, time.Second
 		row := busyRow{new(atomic.Int32), new(atomic.Int32)}
 		items := make([]busyRow, 2000)
@@ -98,8 +99,48 @@ func TestListsTakeTurns(t *testing.T) {
 		}
 		close(reads)
 		all.Wait()
-		if now, waits := s.Turns.Waits(); now != 0 || waits < 100 {
+		if _, now, waits := s.Turns.Usage(); now != 0 || waits < 100 {
 			t.Errorf("%d wait, %d have waited", now, waits)
+		}
+	})
+}
+
+func TestWholeListsTakeTurns(t *testing.T) {
+	// If this fails, a page of ten exchanges waits for all sorted lists that another user asks for, or is refused after
+	// ten seconds of that.
+	synctest.Test(t, func(t *testing.T) {
+		s := &Shared{Lists: fairshare.NewTurns(2, 0), Turns: fairshare.NewTurns(1, fairshare.TurnMost)}
+		s.Memory.Patience = 10 * time.Second
+		const takes = time.Second
+		var all sync.WaitGroup
+		var refused atomic.Int32
+		for range 100 {
+			all.Go(func() {
+				r := requestOf(t, s, "ann")
+				defer r.Ready()
+				if err := r.Gather(); err != nil {
+					refused.Add(1)
+					return
+				}
+				r.turn.Leave()
+				<-time.After(takes)
+			})
+		}
+		<-time.After(takes / 2)
+		for range 3 {
+			began := time.Now()
+			r := requestOf(t, s, "bob")
+			if err := r.Gather(); err != nil || time.Since(began) > takes {
+				t.Errorf("another user has waited for %v, %v", time.Since(began), err)
+			}
+			r.Ready()
+		}
+		all.Wait()
+		if refused, most := int(refused.Load()), 100-int(2*s.Memory.Patience/takes); refused > most || refused == 0 {
+			t.Errorf("%d requests of 100 were refused, want at most %d", refused, most)
+		}
+		if working, waiting, _ := s.Lists.Usage(); working+waiting != 0 {
+			t.Errorf("%d lists are held by nobody, %d wait", working, waiting)
 		}
 	})
 }

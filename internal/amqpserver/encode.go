@@ -16,7 +16,8 @@ type encoder struct {
 	cost     int64      // window that they take
 	recent   *channel   // of the last effect
 	acking   []*channel // those with confirms to send; each at most once
-	scratch  []byte     // of what is rendered for one message
+	renderer vhost.Renderer
+	scratch  []byte // of what is rendered for one message
 }
 
 var _ engine.Frontend = (*encoder)(nil)
@@ -172,7 +173,7 @@ func (n *encoder) view(e *vhost.Effect, extra int) (vhost.View, bool) {
 	if n.chunk == nil && n.conn.outbox.isOver() {
 		return vhost.View{}, false
 	}
-	v, scratch, err := e.Message.AppendView(n.scratch[:0], wire.PropertiesMax(n.frameMax))
+	v, scratch, err := n.renderer.AppendView(&e.Message, n.scratch[:0], wire.PropertiesMax(n.frameMax))
 	n.scratch = scratch
 	if err != nil {
 		n.conn.log.Error("cannot encode a message", "error", err)

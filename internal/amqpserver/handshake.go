@@ -75,7 +75,7 @@ func (c *conn) protocolHeader() error {
 // start learns who the client is.
 func (c *conn) start() error {
 	time.Sleep(startPause)
-	c.outbox.put(wire.AppendMethod(nil, 0, &wire.ConnectionStart{
+	c.outbox.put(wire.AppendMethod(make([]byte, 0, startBytes), 0, &wire.ConnectionStart{
 		VersionMajor: 0, VersionMinor: 9, ServerProperties: c.server.properties(),
 		Mechanisms: strings.Join(c.mechanisms(), " "), Locales: "en_US",
 	}), 0)

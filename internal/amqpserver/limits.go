@@ -68,6 +68,9 @@ const (
 	// loses it when it comes at once. RabbitMQ takes about as long. Source: ours, decision 17.
 	startPause = 3 * time.Millisecond
 
+	// startBytes is about how long connection.start is.
+	startBytes = 768
+
 	// announceFrom is the size of a body from which on the engine is asked, before the body has arrived, whether it may
 	// be published: a smaller one is here in no time.
 	announceFrom = 64 << 10

@@ -1,10 +1,14 @@
 package vhost
 
 import (
+	"bytes"
 	"fmt"
+	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
@@ -96,4 +100,41 @@ func TestAddressesAreBounded(t *testing.T) {
 	sc.world.v.addressed = 1
 	sc.do(t, "delete q0")
 	numbered(0, "a deleted queue")
+}
+
+// If this fails, a dead letter is delivered with the headers of the one before it.
+func TestRendererOfManyMessages(t *testing.T) {
+	t.Parallel()
+	var all []Delivered
+	for _, history := range [][]byte{goldenHistory(), goldenAlike(), goldenRedriven(), nil} {
+		for _, expiration := range []string{"", "5", "6"} {
+			p := amqp.Properties{Has: amqp.FlagExpiration, Expiration: expiration}
+			if expiration == "" {
+				p.Has = 0
+			}
+			head := fact.Head{Exchange: []byte("x"), Key: []byte("k"), Properties: amqp.AppendProperties(nil, &p)}
+			record := fact.AppendRecord(nil, &head, []byte("body"))
+			for _, dialect := range []Dialect{0, Dialect3, DialectTotal} {
+				all = append(all, Delivered{Record: record, History: history, Dialect: dialect})
+			}
+		}
+	}
+	var r Renderer
+	dice := rand.New(rand.NewPCG(1, 2))
+	for i, last := 0, 0; i < 5000; i++ {
+		at := dice.IntN(len(all))
+		if dice.IntN(2) == 0 {
+			at = last
+		}
+		d := all[at]
+		want, err := d.View()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.History = bytes.Clone(d.History) // as it is read again
+		if got, _, err := r.AppendView(&d, nil, 0); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("after message %d, message %d is rendered as\n%q, expected\n%q", last, at, got, want)
+		}
+		last = at
+	}
 }

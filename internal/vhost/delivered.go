@@ -1,6 +1,7 @@
 package vhost
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -17,28 +18,59 @@ type View struct {
 
 // View renders d, whose Record, and History if it has one, must be there. The result aliases d's bytes.
 func (d *Delivered) View() (View, error) {
-	v, _, err := d.AppendView(nil, 0)
+	v, _, err := new(Renderer).AppendView(d, nil, 0)
 	return v, err
 }
 
-// AppendView is View with space for what has to be rendered: the result aliases d's bytes and buf. A message
+// A Renderer renders messages, one after the other. It keeps the headers of the last history: messages that died
+// together have the same. The zero Renderer is ready.
+type Renderer struct {
+	history, expiration []byte // what the headers were made of: copies
+	dialect             Dialect
+	headers             []byte
+	told                rendered
+}
+
+// rendererKeeps is the longest history that a Renderer keeps, bytes.
+const rendererKeeps = 512
+
+// appendDeathHeaders is the function of that name, for the history that it had last as for any other.
+func (x *Renderer) appendDeathHeaders(b, p, expiration []byte, d Dialect) ([]byte, rendered, error) {
+	same := d == x.dialect && len(p) > 0 && bytes.Equal(p, x.history)
+	if same && (!x.told.recordTTL || bytes.Equal(expiration, x.expiration)) {
+		told := x.told
+		r := fact.Decoder{Rest: p}
+		told.exchange, told.key = readLastHop(&r)
+		return append(b, x.headers...), told, nil
+	}
+	start := len(b)
+	b, told, err := appendDeathHeaders(b, p, expiration, d)
+	if x.history = x.history[:0]; err == nil && len(p) <= rendererKeeps {
+		x.history, x.expiration = append(x.history, p...), append(x.expiration[:0], expiration...)
+		x.headers, x.dialect, x.told = append(x.headers[:0], b[start:]...), d, told
+		x.told.exchange, x.told.key = nil, nil
+	}
+	return b, told, err
+}
+
+// AppendView is View of d with space for what has to be rendered: the result aliases d's bytes and buf. A message
 // that is no dead letter and was never counted costs nothing: its octets are as they came.
 //
 // Properties get at most limit octets, 0 for no limit: a content header is one frame, which a client that agreed on
 // less does not take. What the broker adds is left out as far as need be, the oldest deaths first; what the publisher
 // wrote stays, whatever its size. Source: RabbitMQ dlx#effects; ours.
-func (d *Delivered) AppendView(buf []byte, limit int) (View, []byte, error) {
+func (x *Renderer) AppendView(d *Delivered, buf []byte, limit int) (View, []byte, error) {
 	c, err := fact.ParseRecord(d.Record)
 	if err != nil {
 		return View{}, buf, err
 	}
-	v, buf, err := d.appendHead(buf, &c.Head, limit)
+	v, buf, err := x.appendHead(d, buf, &c.Head, limit)
 	v.Body = c.Body
 	return v, buf, err
 }
 
 // appendHead is AppendView without the body. Record need not be there: c is its head.
-func (d *Delivered) appendHead(buf []byte, c *fact.Head, limit int) (v View, _ []byte, err error) {
+func (x *Renderer) appendHead(d *Delivered, buf []byte, c *fact.Head, limit int) (v View, _ []byte, err error) {
 	v = View{Exchange: c.Exchange, RoutingKey: c.Key, Properties: c.Properties}
 	if d.History == nil && d.Acquired == 0 && d.Count == 0 {
 		return v, buf, nil
@@ -54,7 +86,7 @@ func (d *Delivered) appendHead(buf []byte, c *fact.Head, limit int) (v View, _ [
 	var told rendered
 	if d.History != nil {
 		drop = amqp.FlagExpiration
-		if buf, told, err = appendDeathHeaders(buf, d.History, scan.Expiration, d.Dialect); err != nil {
+		if buf, told, err = x.appendDeathHeaders(buf, d.History, scan.Expiration, d.Dialect); err != nil {
 			return View{}, buf, err
 		}
 		if told.resent.Restored {

@@ -28,7 +28,7 @@ func deadLetterOf(deaths int, headers amqp.Table, returns uint32) *Delivered {
 // headersWithin renders d within limit.
 func headersWithin(t *testing.T, d *Delivered, limit int) (headers amqp.Table, size int) {
 	t.Helper()
-	v, _, err := d.AppendView(nil, limit)
+	v, _, err := new(Renderer).AppendView(d, nil, limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,9 +119,10 @@ func TestLargeHeadersAreNotDecoded(t *testing.T) {
 	}
 	d := deadLetterOf(3, amqp.Table{{Name: "mine", Value: amqp.Int32(1)}, {Name: "x-death",
 		Value: amqp.Array(forged...)}}, 0)
+	var r Renderer
 	buf := make([]byte, 0, 1<<20)
 	allocs := testing.AllocsPerRun(10, func() {
-		if _, _, err := d.AppendView(buf, 8000); err != nil {
+		if _, _, err := r.AppendView(d, buf, 8000); err != nil {
 			t.Error(err)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 type rendered struct {
 	exchange, key []byte // of the last hop
 	hideCC        bool
+	recordTTL     bool // a death has the expiration of the record
 	resent        fact.RedriveMark
 }
 
@@ -21,12 +22,7 @@ type rendered struct {
 // Source: RabbitMQ dlx#effects; docs/compat/dead-lettering.md#5, #6, #15.
 func appendDeathHeaders(b, p, expiration []byte, d Dialect) (_ []byte, x rendered, err error) {
 	r := fact.Decoder{Rest: p}
-	x.exchange = r.Bytes()
-	for n, i := r.Uint(), uint64(0); i < n && r.Err == nil; i++ {
-		if k := r.Bytes(); i == 0 {
-			x.key = k
-		}
-	}
+	x.exchange, x.key = readLastHop(&r)
 	r.Uint() // share
 	var origins [2]struct {
 		reason          fact.Reason
@@ -54,10 +50,9 @@ func appendDeathHeaders(b, p, expiration []byte, d Dialect) (_ []byte, x rendere
 	b, start := beginSized(b)
 	total := uint64(0)
 	for n := deaths; n > 0 && r.Err == nil; n-- {
-		var count uint64
-		if b, count = appendDeath(b, &r, expiration, d, deaths > 1); r.Err == nil {
-			total += count
-		}
+		one := readDeath(&r, expiration)
+		b = appendDeath(b, &one, d, deaths > 1)
+		total, x.recordTTL = total+one.count, x.recordTTL || one.recordTTL
 	}
 	endSized(b, start)
 	if d&DialectTotal != 0 {
@@ -76,6 +71,17 @@ func appendDeathHeaders(b, p, expiration []byte, d Dialect) (_ []byte, x rendere
 	return b, x, r.Err
 }
 
+// readLastHop reads the exchange and the first key of the last hop, and passes over the other keys.
+func readLastHop(r *fact.Decoder) (exchange, key []byte) {
+	exchange = r.Bytes()
+	for n, i := r.Uint(), uint64(0); i < n && r.Err == nil; i++ {
+		if k := r.Bytes(); i == 0 {
+			key = k
+		}
+	}
+	return exchange, key
+}
+
 // death is one entry of an encoded history.
 type death struct {
 	reason                      fact.Reason
@@ -83,7 +89,7 @@ type death struct {
 	time                        int64
 	queue, exchange, expiration []byte
 	keys                        fact.Decoder // at their number
-	expires                     bool
+	expires, recordTTL          bool
 }
 
 func readDeath(r *fact.Decoder, expiration []byte) death {
@@ -96,7 +102,7 @@ func readDeath(r *fact.Decoder, expiration []byte) death {
 	}
 	switch {
 	case marked&fact.ReasonTimed != 0:
-		d.expires, d.expiration = true, expiration
+		d.expires, d.recordTTL, d.expiration = true, true, expiration
 	case d.expires:
 		d.expiration = r.Bytes()
 	}
@@ -112,9 +118,8 @@ const (
 	fieldOrder3Again = "ceoqrkt"
 )
 
-// appendDeath appends one entry of x-death, and returns its count.
-func appendDeath(b []byte, r *fact.Decoder, expiration []byte, dialect Dialect, several bool) ([]byte, uint64) {
-	d := readDeath(r, expiration)
+// appendDeath appends one entry of x-death.
+func appendDeath(b []byte, d *death, dialect Dialect, several bool) []byte {
 	order := fieldOrder
 	if dialect&Dialect3 != 0 {
 		order = fieldOrder3
@@ -154,7 +159,7 @@ func appendDeath(b []byte, r *fact.Decoder, expiration []byte, dialect Dialect, 
 		}
 	}
 	endSized(b, start)
-	return b, d.count
+	return b
 }
 
 func appendName(b []byte, name string, kind byte) []byte {

@@ -15,7 +15,8 @@ const (
 )
 
 // Turns bound how many requests work at once, whether messages flow or not. While more want to work they take turns:
-// the next one is of the user who had least, and of the request of that user that waits longest.
+// the next one is of the user who had least, and of the request of that user that waits longest. Source: ours,
+// decision 29.
 //
 // Any goroutine may use it.
 type Turns struct {

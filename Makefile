@@ -20,7 +20,7 @@ export FUZZ = $(TIME)
 
 .PHONY: help build deb image deps test lint unit race sim mutants conformance kill packages interop interop-suites browser \
 	soak fullsim fuzz crashtest fulldisk conformance-rabbitmq conformance-rabbitmq4 bench bench-compare profile stalls \
-	crowd clean
+	crowd curves clean
 
 help:
 	@echo 'make build       build/bartleby, one static binary'
@@ -35,6 +35,7 @@ help:
 	@echo 'make profile     renews cmd/bartleby/default.pgo, the profile that the compiler optimizes by'
 	@echo 'make stalls      latency of a message during purges, commits, redrives of large messages; fails above 30 ms'
 	@echo 'make crowd       memory of 100,000 queues and of clients that do not read; fails above 3 KiB per queue or 640 MiB'
+	@echo 'make curves      cost of a message by its size, by queues, connections, and waiting messages'
 	@echo 'make clean       removes build/'
 
 build:
@@ -70,7 +71,7 @@ bench-compare:
 profile: build
 	bench/profile.sh build/bartleby
 
-stalls crowd: build
+stalls crowd curves: build
 	bench/$@.sh build/bartleby
 
 clean:

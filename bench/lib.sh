@@ -64,7 +64,7 @@ prepare() {
 }
 
 # flags prints what `bartleby perf` is called with for a work of $works, those of WORKS or all; $duration is how long some last.
-works=${WORKS:-16b 16b-push 1k 1k-push persistent dead-letter latency latency-persistent expire expire-window backlog connect}
+works=${WORKS:-16b 16b-push 1k 1k-push persistent dead-letter latency latency-persistent expire expire-window expire-stored reject-full backlog connect}
 flags() {
 	case $1 in
 	16b) echo throughput -duration "$duration" -size 16 -ack auto ;;
@@ -77,6 +77,8 @@ flags() {
 	latency-persistent) echo latency -duration "$duration" -rate 5000 -size 1024 -persistent -confirms 1000 -ack 100 ;;
 	expire) echo expire -count 100000 -size 128 -ttl 10s ;;
 	expire-window) echo expire -count 50000 -size 128 -ttl 5s -window 10s ;;
+	expire-stored) echo expire -count 500000 -size 1024 -persistent -ttl 6s -stored ;;
+	reject-full) echo dead-letter -count 500000 -size 1024 -persistent -full -reject 100 ;;
 	backlog) echo backlog -count 300000 -size 1024 ;;
 	connect) echo connect -duration "$duration" ;;
 	*)

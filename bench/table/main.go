@@ -34,11 +34,12 @@ var tables = map[string]func(dir string) error{
 	"storage": sheet{[]string{"bartleby"}, []string{"Bartleby"}, storage}.print,
 	"time":    sheet{[]string{"bartleby", "rabbitmq"}, []string{"Bartleby", "rabbitmq-server"}, lateWorks}.print,
 	"turns":   printTurns,
+	"curves":  printCurves,
 }
 
 func main() {
 	if len(os.Args) != 3 || tables[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: table run|storage|time|turns DIRECTORY")
+		fmt.Fprintln(os.Stderr, "usage: table run|storage|time|turns|curves DIRECTORY")
 		os.Exit(64)
 	}
 	if err := tables[os.Args[1]](os.Args[2]); err != nil {

@@ -18,6 +18,8 @@ var plain = []work{
 	{"latency-persistent", "latency at 5 k/s, 1 KiB, persistent", "p50 ≤ 0.9, p99 ≤ 4 ms", latency},
 	{"expire", "100,000 messages expire at one instant: lateness in the DLQ", "–", lateness},
 	{"expire-window", "50,000 messages expire at random within 10 s: lateness in the DLQ", "–", lateness},
+	{"expire-stored", "500,000 of 1 KiB, persistent, expire at one instant: all are in the DLQ", "≥ 500 k msg/s, ≤ 4 CPU-s/M", deadLettered},
+	{"reject-full", "500,000 of 1 KiB, persistent, in a queue: rejected, consumed from the DLQ", "≥ 300 k msg/s, ≤ 4 CPU-s/M", deadLettered},
 	{"backlog", "backlog of 300,000 times 1 KiB, transient, confirms", "–", backlog},
 	{"connect", "connect, open a channel, close; 64 clients", "≥ 8,000/s, ≤ 0.11 CPU-s per thousand", connects},
 }

@@ -21,6 +21,12 @@ var ratios = []struct {
 		}
 		return figure(perf.FigureConnectionCPU)(r)
 	}},
+	{"CPU when emptied", func(r perf.Report) float64 {
+		if cpu := lastSpan(r).BrokerCPU; len(r.Spans) > 1 && cpu != nil {
+			return *cpu
+		}
+		return 0
+	}},
 	{"confirm p99", func(r perf.Report) float64 { return p99(r.Confirm) }},
 	{"latency p50", func(r perf.Report) float64 { return p50(r.Latency) }},
 	{"latency p99", func(r perf.Report) float64 { return p99(r.Latency) }},

@@ -38,7 +38,7 @@ world.test(
     assert.equal(await steps.count(), 3);
     await steps
       .filter({ hasText: c.say('first.redrive') })
-      .getByText(`bartleby ctl --node ${c.broker.http} dlq redrive orders.dlq`, { exact: true })
+      .getByText(`bartleby ctl --node ${c.broker.http} dlq redrive orders.dlq --drop-expiration`, { exact: true })
       .waitFor();
     await c.broker.put('queues/%2F/orders.dlq', { durable: true });
     await c.broker.put('queues/%2F/orders', {

@@ -22,7 +22,7 @@ export const deadLetterCommand = ctl(
 export const firstSteps = {
   create: [ctl('declare_queue', ['orders.dlq']), queueCommand],
   publish: [ctl('publish_message', ['orders', '{"order":4711}'], ['--properties', '{"expiration":"1000"}'])],
-  redrive: [ctl('dlq redrive', ['orders.dlq'])],
+  redrive: [ctl('dlq redrive', ['orders.dlq'], ['--drop-expiration'])],
 };
 
 // retryCommand makes messages that are returned to a queue wait.

@@ -358,6 +358,7 @@ func TestAdvance(t *testing.T) {
 			c.post(declare(fmt.Sprint("q", i), arguments...))
 		}
 		c.post(declare("q5"), publish("q0", "m"))
+		synctest.Wait() // the message is in q0
 		if err := e.Advance(t.Context(), 4999*time.Millisecond); err != nil {
 			t.Fatal(err)
 		}

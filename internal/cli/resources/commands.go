@@ -129,10 +129,17 @@ func declarations() []command.Command {
 			Name: "get_messages", Own: true, Tools: command.Ctl,
 			Usage: command.InVHost + "[--limit <number>] [--ack] <queue> " + command.AnyColumn,
 			About: "Shows the oldest ready messages of a queue and returns them to it; with --ack, removes them.",
-			Least: 1, Most: command.Unbounded, Options: "limit ack", Run: getMessages, More: command.FixedColumns(gotColumns),
+			Least: 1, Most: command.Unbounded, Options: "limit ack", Run: getMessages, More: getHelp,
 			Example: "get_messages orders\nget_messages orders --limit 10 routing_key properties payload",
 		},
 	}
+}
+
+func getHelp() string {
+	return command.FixedColumns(gotColumns)() + `
+
+A message that is returned was delivered once more: with a delivery limit or delayed retries it waits, and can become a
+dead letter. 'dlq peek' shows messages without any effect.`
 }
 
 func publishHelp() string {

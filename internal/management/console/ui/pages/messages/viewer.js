@@ -145,7 +145,7 @@ function Next({ message: l }) {
     (abort) =>
       api.post(
         `x/redrives/${encodeURIComponent(l.vhost)}`,
-        { source, ids: [l.id], target: { to: 'origin' }, dry_run: true },
+        { source, ids: [l.id], dry_run: true },
         { signal: abort },
       ),
     [at(l)],
@@ -155,12 +155,15 @@ function Next({ message: l }) {
   if (!x && !got.error) return null;
   const refused = x && Object.keys(x.refused);
   const origin = originOf(l);
+  const died = l.deaths.length > 0;
+  const way = html`${!died && t('viewer.next_published')} <${Route} exchange=${origin.exchange} keys=${origin.keys} />`;
   return html`<section class="card" aria-labelledby="next"><h2 id="next">${t('viewer.next')}</h2>
     ${
       got.error
         ? html`<p class="faint">${got.error.reason}</p>`
-        : html`<p>${t('viewer.next_text')} <${Route} exchange=${origin.exchange} keys=${origin.keys} /></p>
+        : html`<p>${died ? t('viewer.next_text') : way}</p>
       ${Object.keys(x.queues).length > 0 && html`<p class="tags">${Object.keys(x.queues).map((q) => html`<a class="tag good" href=${href(to`/queues/${l.vhost}/${q}`)}>${q}</a>`)}</p>`}
+      ${died && html`<p class="faint">${t('viewer.next_origin')} ${way}</p>`}
       ${l.place === 'queue' && x.queues[l.queue] > 0 && html`<p class="banner">${t('viewer.next_same')}</p>`}
       ${refused.length > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${refused.map((why) => word('refused', why)).join(', ')}</p>`}`
     }</section>`;

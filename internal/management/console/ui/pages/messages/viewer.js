@@ -143,11 +143,7 @@ function Next({ message: l }) {
   const source = l.place === 'lost' ? { lost: true } : { queue: l.queue };
   const got = useData(
     (abort) =>
-      api.post(
-        `x/redrives/${encodeURIComponent(l.vhost)}`,
-        { source, ids: [l.id], dry_run: true },
-        { signal: abort },
-      ),
+      api.post(`x/redrives/${encodeURIComponent(l.vhost)}`, { source, ids: [l.id], dry_run: true }, { signal: abort }),
     [at(l)],
     { every: 0, enabled: l.deaths.length > 0 || !!l.republished },
   );

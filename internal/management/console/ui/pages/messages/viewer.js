@@ -91,9 +91,12 @@ function Why({ message: l }) {
   );
   if (!queue) return l.republished || accountOf(l.properties?.headers).text ? html`<${Told} message=${l} />` : null;
   const names =
-    { expired: /ttl|expir/, maxlen: /max-length|overflow/, delivery_limit: /delivery-limit/, rejected: /dead-letter/ }[
-      reasonOf(l)
-    ] || /dead-letter/;
+    {
+      expired: /ttl|expir/,
+      maxlen: /max-length|overflow/,
+      delivery_limit: /delivery-limit|retry-attempts/,
+      rejected: /dead-letter/,
+    }[reasonOf(l)] || /dead-letter/;
   const settings = (got.data?.settings || []).filter((s) => /dead-letter/.test(s.name) || names.test(s.name));
   return html`<section class="card" aria-labelledby="why"><h2 id="why">${t('viewer.why')}</h2>
     <${Exception} message=${l} />

@@ -29,6 +29,9 @@ func waitForJob(c *command.Call, id string) error {
 		switch j.State {
 		case "done":
 			n := strconv.FormatInt(j.Moved, 10)
+			if j.Action == "discard" {
+				return c.Done(n+" messages were discarded", output.Cell(n))
+			}
 			return c.Done(n+" messages were moved", output.Cell(n))
 		case "paused", "stopped", "cancelled", "failed":
 			return command.Failf(command.ExitData, "Job %d is %s (%s): %d messages were moved, %d died again%s",

@@ -252,6 +252,8 @@ func warnNoConsumers(c *command.Call, queues string) {
 	case c.Options.Or("canary", "0") != "0" || c.Options.Or("stop-percent", "0") != "0":
 		fmt.Fprintf(c.Stderr, "No consumers: %s. Messages cannot die again there until one comes: "+
 			"--canary and --stop-percent check nothing\n", queues)
+	default:
+		fmt.Fprintf(c.Stderr, "No consumers: %s. Messages wait there, and expire if they have an expiration\n", queues)
 	}
 }
 

@@ -176,7 +176,7 @@ func readIDs(texts []string) ([]vhost.ScheduledID, error) {
 	for i, text := range texts {
 		id, ok := vhost.ParseScheduledID(text)
 		if !ok {
-			return nil, web.BadRequest("'%s' is not the id of a message, such as 12-345", text)
+			return nil, web.BadRequest("'%s' is not the id of a message, such as 12-345; a key is given with --key", text)
 		}
 		ids[i] = id
 	}

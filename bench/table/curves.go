@@ -46,11 +46,7 @@ func printCurves(dir string) error {
 			if err != nil {
 				return err
 			}
-			text := cell(work{cell: c.cell}, reports)
-			if failed > 0 {
-				text += fmt.Sprintf(", **%d failed**", failed)
-			}
-			fmt.Printf("| %d | %s |\n", v, text)
+			fmt.Printf("| %d | %s |\n", v, cell(work{cell: c.cell}, reports, failed))
 		}
 		fmt.Println()
 	}
@@ -81,25 +77,13 @@ func dueAndMemory(reports []perf.Report) string {
 	return fmt.Sprintf("late by p50 %.1f, p99 %.1f ms, %.0f MiB", p50, p99, memoryAtEnd(reports))
 }
 
-// deadLettered is how long the second span took, and what it cost.
+// deadLettered is how fast the second span was, and what it cost.
 func deadLettered(reports []perf.Report) string {
-	last := func(r perf.Report) perf.Span { return r.Spans[len(r.Spans)-1] }
-	perSecond := median(reports, func(r perf.Report) float64 { return last(r).ConsumeRate })
-	used := median(reports, func(r perf.Report) float64 {
-		if last(r).BrokerCPU == nil {
-			return 0
-		}
-		return *last(r).BrokerCPU
-	})
-	return fmt.Sprintf("%.0f k/s, %.2f CPU-s/M, %.0f MiB", perSecond/1e3, used, memoryAtEnd(reports))
+	perSecond := median(reports, func(r perf.Report) float64 { return lastSpan(r).ConsumeRate })
+	return fmt.Sprintf("%.0f k/s, %s, %.0f MiB", perSecond/1e3, cpuOf(reports, "%.2f", lastSpan), memoryAtEnd(reports))
 }
 
 // memoryAtEnd is the resident memory at the end of the last span, MiB.
 func memoryAtEnd(reports []perf.Report) float64 {
-	return median(reports, func(r perf.Report) float64 {
-		if m := r.Spans[len(r.Spans)-1].BrokerResidentMiB; m != nil {
-			return *m
-		}
-		return 0
-	})
+	return median(reports, func(r perf.Report) float64 { return known(lastSpan(r).BrokerResidentMiB) })
 }

@@ -58,10 +58,7 @@ func (s sheet) print(dir string) error {
 			if err != nil {
 				return err
 			}
-			text := cell(w, reports)
-			if failed > 0 {
-				text += fmt.Sprintf(", **%d failed**", failed)
-			}
+			text := cell(w, reports, failed)
 			cells, some = append(cells, text), some || len(reports)+failed > 0
 		}
 		if some {
@@ -71,15 +68,17 @@ func (s sheet) print(dir string) error {
 	return nil
 }
 
-func cell(w work, reports []perf.Report) string {
-	if len(reports) == 0 {
-		return "–"
+// cell is what the reports of a work say, and how many of its runs have left none.
+func cell(w work, reports []perf.Report, failed int) string {
+	text := "–"
+	if len(reports) > 0 {
+		text = w.cell(reports)
 	}
-	text := w.cell(reports)
-	for _, r := range reports {
-		if !r.Balanced() {
-			return text + ", **books do not balance**"
-		}
+	if slices.ContainsFunc(reports, func(r perf.Report) bool { return !r.Balanced() }) {
+		text += ", **books do not balance**"
+	}
+	if failed > 0 {
+		text += fmt.Sprintf(", **%d failed**", failed)
 	}
 	return text
 }
@@ -125,13 +124,19 @@ func p99(q *perf.Quantiles) float64 {
 	return q.P99
 }
 
-func cpu(reports []perf.Report, format string) string {
-	return fmt.Sprintf(format+" CPU-s/M", median(reports, func(r perf.Report) float64 {
-		if r.Spans[0].BrokerCPU == nil {
-			return 0
-		}
-		return *r.Spans[0].BrokerCPU
-	}))
+func cpu(reports []perf.Report, format string) string { return cpuOf(reports, format, firstSpan) }
+
+// cpuOf is the CPU time of the broker in one of the spans.
+func cpuOf(reports []perf.Report, format string, span func(perf.Report) perf.Span) string {
+	return fmt.Sprintf(format+" CPU-s/M", median(reports, func(r perf.Report) float64 { return known(span(r).BrokerCPU) }))
+}
+
+// known is a figure, 0 if it was not measured.
+func known(figure *float64) float64 {
+	if figure == nil {
+		return 0
+	}
+	return *figure
 }
 
 func median(reports []perf.Report, of func(perf.Report) float64) float64 {

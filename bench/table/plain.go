@@ -74,15 +74,8 @@ func lateness(reports []perf.Report) string {
 }
 
 func backlog(reports []perf.Report) string {
-	first := func(r perf.Report) perf.Span { return r.Spans[0] }
-	last := func(r perf.Report) perf.Span { return r.Spans[len(r.Spans)-1] }
-	fill := median(reports, func(r perf.Report) float64 { return first(r).PublishRate })
-	drain := median(reports, func(r perf.Report) float64 { return last(r).ConsumeRate })
-	memory := median(reports, func(r perf.Report) float64 {
-		if first(r).BrokerResidentMiB == nil {
-			return 0
-		}
-		return *first(r).BrokerResidentMiB
-	})
+	fill := median(reports, func(r perf.Report) float64 { return firstSpan(r).PublishRate })
+	drain := median(reports, func(r perf.Report) float64 { return lastSpan(r).ConsumeRate })
+	memory := median(reports, func(r perf.Report) float64 { return known(firstSpan(r).BrokerResidentMiB) })
 	return fmt.Sprintf("fill %.0f k/s, drain %.0f k/s, %.0f MiB when full", fill/1e3, drain/1e3, memory)
 }

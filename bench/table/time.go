@@ -42,7 +42,7 @@ func late(reports []perf.Report) string {
 
 // atOnce shows the same of messages that are due together, and how long it took from the first to the last.
 func atOnce(reports []perf.Report) string {
-	within := median(reports, func(r perf.Report) float64 { return r.Spans[len(r.Spans)-1].Seconds })
+	within := median(reports, func(r perf.Report) float64 { return lastSpan(r).Seconds })
 	return fmt.Sprintf("all within %.1f s; %s", within, late(reports))
 }
 

@@ -22,10 +22,10 @@ var ratios = []struct {
 		return figure(perf.FigureConnectionCPU)(r)
 	}},
 	{"CPU when emptied", func(r perf.Report) float64 {
-		if cpu := lastSpan(r).BrokerCPU; len(r.Spans) > 1 && cpu != nil {
-			return *cpu
+		if len(r.Spans) < 2 {
+			return 0
 		}
-		return 0
+		return known(lastSpan(r).BrokerCPU)
 	}},
 	{"confirm p99", func(r perf.Report) float64 { return p99(r.Confirm) }},
 	{"latency p50", func(r perf.Report) float64 { return p50(r.Latency) }},

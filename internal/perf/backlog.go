@@ -79,20 +79,28 @@ func longOnly(ctx context.Context, o *options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.fillAndEmpty(publishers, "drain", func() ([]*consumer, error) {
+		return r.consumeFrom(queues, role{verdict: o.ack, every: o.every}, r.ordered())
+	})
+}
+
+// fillAndEmpty fills the queues, then has consumers empty them, the last on the messages' way, and measures both. The
+// second span gets the name.
+func (r *run) fillAndEmpty(publishers []*publisher, name string, consume func() ([]*consumer, error)) (*Report, error) {
 	empty, err := r.sample(nil)
 	if err != nil {
 		return nil, err
 	}
-	done := r.startPublishers(publishers, o.rate)
-	if err := r.filled(done); err != nil {
+	done := r.startPublishers(publishers, r.o.rate)
+	if err := r.filled(done, r.queues); err != nil {
 		return nil, err
 	}
 	full, err := r.sample(nil)
 	if err != nil {
 		return nil, err
 	}
-	o.broker.forgetPeak()
-	consumers, err := r.consumeFrom(queues, role{verdict: o.ack, every: o.every}, r.ordered())
+	r.o.broker.forgetPeak()
+	consumers, err := consume()
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +112,7 @@ func longOnly(ctx context.Context, o *options) (*Report, error) {
 		return nil, err
 	}
 	fill, drain := span(empty, full), span(full, out)
-	fill.Name, drain.Name = "fill", "drain"
+	fill.Name, drain.Name = "fill", name
 	return r.report(consumers, fill, drain)
 }
 
@@ -153,14 +161,14 @@ func (r *run) dropped() (n int64) {
 	return n
 }
 
-// filled waits until the broker has confirmed all, or without confirms, until the queues hold all.
-func (r *run) filled(done <-chan struct{}) error {
+// filled waits until the publishers are done and confirmed, and those queues hold all messages.
+func (r *run) filled(done <-chan struct{}, queues []string) error {
 	var failure error
 	err := r.await(0, func() (int64, bool) {
 		if !isClosed(done) || !r.confirmed() {
 			return r.published(), false
 		}
-		ready, err := r.ready(r.queues)
+		ready, err := r.ready(queues)
 		if failure = err; err != nil {
 			return 0, true
 		}

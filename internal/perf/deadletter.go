@@ -55,7 +55,7 @@ func deadLetter(ctx context.Context, o *options) (*Report, error) {
 		return nil, err
 	}
 	if o.filling {
-		return r.rejectFull(publishers, work, dead)
+		return r.fillAndEmpty(publishers, "reject", func() ([]*consumer, error) { return r.consumeDead(work, dead) })
 	}
 	consumers, err := r.consumeDead(work, dead)
 	if err != nil {
@@ -82,35 +82,4 @@ func (r *run) consumeDead(work, dead []string) ([]*consumer, error) {
 	}
 	_, err = r.consumeFrom(work, role{verdict: reject, every: r.o.reject}, true)
 	return consumers, err
-}
-
-// rejectFull fills the queues, and measures from when the rejecters come.
-func (r *run) rejectFull(publishers []*publisher, work, dead []string) (*Report, error) {
-	empty, err := r.sample(nil)
-	if err != nil {
-		return nil, err
-	}
-	done := r.startPublishers(publishers, r.o.rate)
-	if err := r.filled(done); err != nil {
-		return nil, err
-	}
-	full, err := r.sample(nil)
-	if err != nil {
-		return nil, err
-	}
-	r.o.broker.forgetPeak()
-	consumers, err := r.consumeDead(work, dead)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.drain(done, consumers, 0); err != nil {
-		return nil, err
-	}
-	out, err := r.sample(consumers)
-	if err != nil {
-		return nil, err
-	}
-	fill, rejected := span(empty, full), span(full, out)
-	fill.Name, rejected.Name = "fill", "reject"
-	return r.report(consumers, fill, rejected)
 }

@@ -152,7 +152,7 @@ func (r *restarts) fill() error {
 	if err != nil {
 		return err
 	}
-	if err := filling.filled(filling.startPublishers(publishers, o.rate)); err != nil {
+	if err := filling.filled(filling.startPublishers(publishers, o.rate), filling.queues); err != nil {
 		return err
 	}
 	to, err := filling.sample(nil)

@@ -121,9 +121,7 @@ func (s *step) dieAlike(q *queueState, seq queue.Seq, reason fact.Reason, depth 
 	persistent := e.Flags&queue.Persistent != 0
 	m := message{ttl: -1, persistent: persistent, borrowed: !persistent, priority: e.Priority, history: &w.history}
 	ref := e.Ref(s.log)
-	if m.record = ref; ref.Log == storage.Volatile {
-		m.record, m.recordVolatile = storage.Ref{}, ref
-	}
+	m.liesAt(ref)
 	m.body.at = ref.Behind(int(e.Size - e.BodyBytes))
 	for _, id := range w.targets {
 		t := s.queues[id]
@@ -141,12 +139,7 @@ func (s *step) dieAlike(q *queueState, seq queue.Seq, reason fact.Reason, depth 
 	p := passage{placed: true}
 	s.traffic.Fates[reason][p.fate()]++
 	for _, id := range w.targets {
-		t := s.queues[id]
-		s.enqueue(t, &m)
-		s.markDirty(t, 1)
-		if s.draining {
-			s.moves++
-		}
+		s.moveTo(s.queues[id], &m, depth)
 	}
 	w.ref = m.historyRef
 	s.leaves(q, &p, 0)
@@ -169,6 +162,9 @@ func (s *step) learnWay(from *queueState, number uint8, h *fact.History, targets
 	}
 	if h.Cycles(from.object.Name, reason) && slices.Contains(targets, from.id) {
 		return
+	}
+	if w := from.addresses.list[number-1].way; w != nil && w.reason == reason && w.holds(s, from) {
+		return // it is known
 	}
 	w := &deathWay{
 		reason: reason, version: s.topo.Version(), settings: from.settings, takesCC: s.options.KeyTakesCC,

@@ -32,7 +32,7 @@ func (s *step) deadLetter(q *queueState, seq queue.Seq, reason fact.Reason, dept
 		s.end(q, seq, reason.WithoutDLX())
 		return
 	}
-	if q.settings.HasDLX && s.dieAlike(q, seq, reason, depth) {
+	if s.dieAlike(q, seq, reason, depth) {
 		return
 	}
 	m := s.loadMessage(q, seq)
@@ -250,11 +250,7 @@ func (s *step) deliverDeadLetter(from *queueState, m *message, ids []fact.QueueI
 		case a.only != 0 && a.only != id:
 			p.missing = fact.LostRefused // or whatever it is that others wait for: it was said when they were tried
 		case !q.refuses(m):
-			s.enqueue(q, m)
-			s.markDirty(q, a.depth+1)
-			if s.draining {
-				s.moves++
-			}
+			s.moveTo(q, m, a.depth)
 			p.placed = true
 			if a.holds || a.wide {
 				p.took = append(p.took, id)
@@ -288,6 +284,15 @@ func (s *step) deliverDeadLetter(from *queueState, m *message, ids []fact.QueueI
 		}
 	case p.missing == 0: // what waits for space says so
 		p.missing = fact.LostCycle
+	}
+}
+
+// moveTo makes the copy of a dead letter in a target; depth is that of the queue that it comes from.
+func (s *step) moveTo(q *queueState, m *message, depth int) {
+	s.enqueue(q, m)
+	s.markDirty(q, depth+1)
+	if s.draining {
+		s.moves++
 	}
 }
 

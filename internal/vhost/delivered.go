@@ -18,12 +18,12 @@ type View struct {
 
 // View renders d, whose Record, and History if it has one, must be there. The result aliases d's bytes.
 func (d *Delivered) View() (View, error) {
-	v, _, err := new(Renderer).AppendView(d, nil, 0)
+	v, _, err := (*Renderer)(nil).AppendView(d, nil, 0)
 	return v, err
 }
 
 // A Renderer renders messages, one after the other. It keeps the headers of the last history: messages that died
-// together have the same. The zero Renderer is ready.
+// together have the same. The zero Renderer is ready; that of nil keeps nothing.
 type Renderer struct {
 	history, expiration []byte // what the headers were made of: copies
 	dialect             Dialect
@@ -36,6 +36,9 @@ const rendererKeeps = 512
 
 // appendDeathHeaders is the function of that name, for the history that it had last as for any other.
 func (x *Renderer) appendDeathHeaders(b, p, expiration []byte, d Dialect) ([]byte, rendered, error) {
+	if x == nil {
+		return appendDeathHeaders(b, p, expiration, d)
+	}
 	same := d == x.dialect && len(p) > 0 && bytes.Equal(p, x.history)
 	if same && (!x.told.recordTTL || bytes.Equal(expiration, x.expiration)) {
 		told := x.told

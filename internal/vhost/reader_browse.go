@@ -210,7 +210,7 @@ func (x *Seen) Head() View {
 		if x.in.settings.Counts {
 			d.Acquired, d.Count = x.side.Acquired, x.in.count(x.side)
 		}
-		view, _, err := new(Renderer).appendHead(&d, nil, &c, 0)
+		view, _, err := (*Renderer)(nil).appendHead(&d, nil, &c, 0)
 		if err != nil {
 			panic(err) // our own bytes, under a checksum
 		}

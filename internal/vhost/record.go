@@ -103,14 +103,9 @@ func (v *VHost) loadMessage(q *queueState, seq queue.Seq) message {
 // to something durable.
 func (v *VHost) readBack(record, history storage.Ref, durable bool) message {
 	m := message{ttl: -1, borrowed: !durable}
-	if record.Log == storage.Volatile {
-		m.recordVolatile = record
-	} else {
-		m.record = record
-		if record.Index != v.readAt { // neighbours are read together
-			v.readAt = record.Index
-			v.work += workOfRead
-		}
+	if m.liesAt(record); record.Log != storage.Volatile && record.Index != v.readAt { // neighbours are read together
+		v.readAt = record.Index
+		v.work += workOfRead
 	}
 	m.content, m.body = v.head(record)
 	v.work += max(int(record.Size-m.body.at.Size)-workOfRead, 0) // what was read, about
@@ -122,6 +117,15 @@ func (v *VHost) readBack(record, history storage.Ref, durable bool) message {
 		m.history = &h
 	}
 	return m
+}
+
+// liesAt says where the record of m is.
+func (m *message) liesAt(record storage.Ref) {
+	if record.Log == storage.Volatile {
+		m.recordVolatile = record
+	} else {
+		m.record = record
+	}
 }
 
 // historyAt reads a history back.

@@ -69,9 +69,7 @@ func faultsOfVHost() []fault {
 			edits: []edit{{
 				file: vhostDir + "deadletter.go",
 				at: `		case !q.refuses(m):
-			s.enqueue(q, m)
-			s.markDirty(q, a.depth+1)
-			if s.draining {`,
+			s.moveTo(q, m, a.depth)`,
 				before: `		case s.planted(FAULT) && id == ids[len(ids)-1]:
 			p.placed = true
 `,

@@ -129,15 +129,13 @@ func (h *History) Died(d Death) History {
 	return n
 }
 
-// Complete fills in what the deaths leave to the record: expiration is the property there. It reports whether there was
-// anything.
-func (h *History) Complete(expiration []byte) (any bool) {
+// Complete fills in what the deaths leave to the record: expiration is the property there.
+func (h *History) Complete(expiration []byte) {
 	for i := range h.Deaths {
 		if d := &h.Deaths[i]; d.TTLInRecord {
-			d.TTLInRecord, d.Expiration, any = false, string(expiration), true
+			d.TTLInRecord, d.Expiration = false, string(expiration)
 		}
 	}
-	return any
 }
 
 // IsComplete reports whether Complete would change nothing.

@@ -93,10 +93,16 @@ func (s *API) nameList(ctx context.Context, h *accounts.VHost) (*nameList, error
 	return made, err
 }
 
-// namesFor is the nameList that a request reads.
-func (s *API) namesFor(r *web.Request, h *accounts.VHost) (names *nameList, err error) {
+// namesFor is the nameList for a request, which leaves its turn to others meanwhile.
+func (s *API) namesFor(r *web.Request, h *accounts.VHost) (*nameList, error) {
+	return aside(r, h, s.nameList)
+}
+
+// aside reads a nameList outside of the request's turn.
+func aside(r *web.Request, h *accounts.VHost, read func(context.Context, *accounts.VHost) (*nameList, error)) (
+	names *nameList, err error) {
 	err = r.Aside(func() error {
-		names, err = s.nameList(r.Context(), h)
+		names, err = read(r.Context(), h)
 		return err
 	})
 	return names, err
@@ -136,11 +142,7 @@ func (s *API) eachName(r *web.Request, h *accounts.VHost, n int, visit func(name
 		if first {
 			read = s.nameList
 		}
-		var now *nameList
-		err := r.Aside(func() (err error) {
-			now, err = read(r.Context(), h)
-			return err
-		})
+		now, err := aside(r, h, read)
 		if err != nil {
 			return err
 		}

@@ -18,9 +18,9 @@ func waitForJob(c *command.Call, id string) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for last := ""; ; {
-		var j api.Redrive
-		if err := c.Client.Get(c.Ctx, &j, "x", "redrives", c.VHost(), id); err != nil {
-			return noJob(c, err, id)
+		j, err := jobNow(c, id)
+		if err != nil {
+			return err
 		}
 		if told := progressOf(&j); told != last && !c.Quiet() {
 			fmt.Fprintln(c.Stderr, told)
@@ -52,6 +52,21 @@ func adviceFor(j *api.Redrive) string {
 	}
 	return fmt.Sprintf("A target queue has no consumers, and the job waits: start one, then resume_redrive %d. "+
 		"To move the messages without one: cancel_redrive %d, and redrive without --stop-without-consumer", j.ID, j.ID)
+}
+
+// advise prints what to do with a job, if there is anything.
+func advise(c *command.Call, j *api.Redrive) {
+	if advice := adviceFor(j); advice != "" {
+		fmt.Fprintln(c.Stderr, advice)
+	}
+}
+
+// jobNow reads a job.
+func jobNow(c *command.Call, id string) (j api.Redrive, err error) {
+	if err := c.Client.Get(c.Ctx, &j, "x", "redrives", c.VHost(), id); err != nil {
+		return j, noJob(c, err, id)
+	}
+	return j, nil
 }
 
 // after puts a separator before a text that is not empty.
@@ -149,9 +164,7 @@ func showJob(c *command.Call, raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &j); err != nil {
 		return err
 	}
-	if advice := adviceFor(&j); advice != "" {
-		fmt.Fprintln(c.Stderr, advice)
-	}
+	advise(c, &j)
 	return nil
 }
 

@@ -185,13 +185,11 @@ func noteStop(c *command.Call, id string) error {
 		return c.Ctx.Err()
 	case <-time.After(firstLook):
 	}
-	var j api.Redrive
-	if err := c.Client.Get(c.Ctx, &j, "x", "redrives", c.VHost(), id); err != nil {
-		return noJob(c, err, id)
+	j, err := jobNow(c, id)
+	if err != nil {
+		return err
 	}
-	if advice := adviceFor(&j); advice != "" {
-		fmt.Fprintln(c.Stderr, advice)
-	}
+	advise(c, &j)
 	return nil
 }
 

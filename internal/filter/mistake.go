@@ -87,14 +87,12 @@ func meant(not, name, sign, value string) string {
 // nearest is the field whose name differs from a longer word by a character, or by two if it is long; "" if there is
 // none. Most words before an equals sign are text: tenant=acme.
 func nearest(given string) string {
-	word, best, near := fieldWord(given), 2, ""
-	if len(word) > 7 {
+	word, best := fieldWord(given), 2
+	switch {
+	case len(word) <= 3:
+		return ""
+	case len(word) > 7:
 		best = 3
 	}
-	for i := range fields {
-		if d := distance(word, fields[i].Name); len(fields[i].Name) > 3 && len(word) > 3 && d < best {
-			near, best = fields[i].Name, d
-		}
-	}
-	return near
+	return closest(word, 4, best)
 }

@@ -213,13 +213,9 @@ func (t *term) typed(v []chunk) error {
 func unknownField(l *lexer, w *written) *Error {
 	e := l.fail(w, noField(w.name))
 	e.Code = "field"
-	word, best := fieldWord(w.name), 3
-	for i := range fields {
-		if d := distance(word, fields[i].Name); fields[i].Name != "" && d < best {
-			e.Known, best = []string{fields[i].Name}, d
-		}
-	}
-	if e.Known == nil {
+	if near := closest(fieldWord(w.name), 1, 3); near != "" {
+		e.Known = []string{near}
+	} else {
 		for i := range fields {
 			if fields[i].Name != "" {
 				e.Known = append(e.Known, fields[i].Name)
@@ -227,6 +223,17 @@ func unknownField(l *lexer, w *written) *Error {
 		}
 	}
 	return e
+}
+
+// closest is the field with a name of so many characters at least that differs from a word by the fewest, and by less
+// than so many; "" if there is none.
+func closest(word string, length, best int) (near string) {
+	for i := range fields {
+		if d := distance(word, fields[i].Name); len(fields[i].Name) >= length && d < best {
+			near, best = fields[i].Name, d
+		}
+	}
+	return near
 }
 
 func noField(name string) string {

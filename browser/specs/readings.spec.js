@@ -96,7 +96,9 @@ world.test(
     await c.open('/queues/%2F/counted?tab=trends');
     await c.settled();
     await c.page.getByText(named).first().waitFor();
-    await c.page.getByText(c.say('queue.died_counts', { died, letters: 0 })).waitFor();
+    await c.page
+      .getByText(c.say('queue.died_counts', { range: c.say('overview.range_1h'), died, letters: 0 }))
+      .waitFor();
     await c.picture('readings-restart');
   },
 );

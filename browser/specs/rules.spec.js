@@ -122,6 +122,22 @@ world.test(
   },
 );
 
+world.test('the page of a queue says in words how it retries', { language: 'zh-CN' }, async (c) => {
+  const declared = { 'x-queue-type': 'quorum', 'x-delayed-retry-type': 'all', 'x-delayed-retry-steps': '10s,1m' };
+  await c.broker.api('PUT', 'queues/%2F/stepped', {
+    durable: true,
+    arguments: { ...declared, 'x-delayed-retry-attempts': 3 },
+  });
+  await c.open('/queues/%2F/stepped');
+  const part = (name, value) => c.say('frame.pair', { name: c.say(`setting.delayed-retry-${name}`), value });
+  const words = [c.say('choice.delayed-retry-type.all'), part('steps', '10 秒、1 分钟'), part('attempts', '3')];
+  await c.page
+    .getByRole('definition')
+    .filter({ hasText: words.join(' · ') })
+    .waitFor();
+  assert.equal(await c.page.getByText('steps:').count(), 0);
+});
+
 world.test('if the broker does not say which settings there are, a form shows the error and asks again', async (c) => {
   c.expect(/500/);
   await c.page.route('**/api/x/settings', (r) =>

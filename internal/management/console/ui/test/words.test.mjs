@@ -168,6 +168,25 @@ test('in Chinese, too, each thing has one word', () => {
   }
 });
 
+test('in Chinese what a person discards has another word than what is lost, and a death is no dead letter', () => {
+  assert.deepEqual(
+    Object.keys(zh).filter((k) => zh[k].includes('丢弃') && !/discard/i.test(en[k])),
+    [],
+    '丢弃 is discard only',
+  );
+  // These count all that died, also where no dead-letter exchange was set.
+  const counts = Object.keys(zh).filter((k) =>
+    /^(overview\.(by_reason|card_died|dying|none_died|sources.*)|letters\.(card_died|counted)|queue\.died_here)$/.test(
+      k,
+    ),
+  );
+  assert.equal(counts.length, 9);
+  for (const k of counts) {
+    assert.match(zh[k], /死亡/, k);
+    assert.doesNotMatch(zh[k], /死信/, k);
+  }
+});
+
 test('no deed has the word that leaves a dialog', () => {
   for (const all of [en, zh]) {
     assert.deepEqual(

@@ -25,7 +25,7 @@ export function ExchangeBadges({ exchange: e }) {
     e.internal && { code: 'I', text: t('exchange.internal') },
     alternate !== undefined && {
       code: 'AE',
-      text: `${t('setting.alternate-exchange')}: ${alternate || t('exchange.default')}`,
+      text: t('frame.pair', { name: t('setting.alternate-exchange'), value: alternate || t('exchange.default') }),
     },
     delayed && { code: 'DM', text: t('exchange.delayed', { type: delayed }) },
     ...policyBadges(e),

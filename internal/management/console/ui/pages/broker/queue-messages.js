@@ -43,8 +43,9 @@ const columns = (messages) => [
     title: t('message.died'),
     sort: false,
     value: (m) =>
-      m.deaths.map((d) => `${word('reason', d.reason)} × ${d.count} (${d.queue})`).join(', ') ||
-      (m.republished ? word('reason', 'republished') : ''),
+      m.deaths
+        .map((d) => t('frame.aside', { what: `${word('reason', d.reason)} × ${d.count}`, aside: d.queue }))
+        .join(t('frame.comma')) || (m.republished ? word('reason', 'republished') : ''),
   },
   exceptionColumn(messages),
   { key: 'returns', title: t('waiting.returns'), sort: false, align: 'end' },

@@ -8,7 +8,8 @@ import { Shown } from '../../lib/states.js';
 import { Chart } from '../../lib/chart.js';
 import { Ago } from '../../lib/time.js';
 import { Check } from '../../lib/form.js';
-import { Stat, queueType, rateOf } from './parts.js';
+import { setting } from '../../lib/known.js';
+import { Stat, choiceName, queueType, rateOf } from './parts.js';
 import { Args, Badges, readable, settingName, writtenOf } from './setting-parts.js';
 import { Findings, Paths } from './follow.js';
 import { Way } from './graph-view.js';
@@ -33,6 +34,17 @@ function useReadings(q, at) {
   }
   return k.all;
 }
+
+// retries are the settings of delayed retries in words, without those that have their default values.
+const retries = (settings) =>
+  settings
+    .filter((s) => s.name.startsWith('delayed-retry-') && s.source !== 'default')
+    .map(({ name, value }) => {
+      if (name === 'delayed-retry-type') return choiceName(name, value);
+      const words = setting(name)?.kind === 'choice' ? choiceName(name, value) : writtenOf(name, value);
+      return t('frame.pair', { name: settingName(name), value: words });
+    })
+    .join(' · ');
 
 function Settings({ of }) {
   const [all, showAll] = useState(false);
@@ -100,7 +112,7 @@ export function Summary({ vhost, name, queue: q, at }) {
       ${q.head_message_timestamp && html`<dt>${t('queue.head')}</dt><dd><${Ago} at=${q.head_message_timestamp * 1000} /></dd>`}
       ${q.idle_since && html`<dt>${t('queue.idle')}</dt><dd><${Ago} at=${q.idle_since} /></dd>`}
       <dt class="cap">${t('setting.delivery-limit')}</dt><dd>${q.delivery_limit === 'unlimited' ? t('queue.unlimited') : num(q.delivery_limit)}</dd>
-      ${q.delayed_retry && html`<dt class="cap">${t('setting.delayed-retry-type')}</dt><dd><code>${q.delayed_retry}</code></dd>`}
+      ${q.delayed_retry && explained.data && html`<dt class="cap">${t('setting.delayed-retry-type')}</dt><dd>${retries(explained.data.settings)}</dd>`}
       ${q.next_delayed_at && html`<dt>${t('queue.next_retry')}</dt><dd>${span(q.next_delayed_at - Date.now())}</dd>`}
       ${q.owner_pid_details && html`<dt>${t('queue.owner')}</dt><dd>${q.owner_pid_details.name}</dd>`}
     </dl></section>

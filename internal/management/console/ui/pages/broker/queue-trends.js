@@ -24,16 +24,16 @@ export function Trends({ vhost, name, query }) {
     { on: ['letters'] },
   );
   return html`<div class="page-head"><h2>${t('queue.trends')}</h2><${Ranges} range=${range} usual=${usual} /></div>
-    <section class="card"><h3>${t('queue.died_here')}</h3><${Shown} of=${deaths}>${(d) => html`<${Died} of=${d} />`}</${Shown}></section>
+    <section class="card"><h3>${t('queue.died_here')}</h3><${Shown} of=${deaths}>${(d) => html`<${Died} of=${d} range=${range} />`}</${Shown}></section>
     <${Shown} of=${counts}>${(q) => html`<${Counts} of=${q} range=${range} />`}</${Shown}>`;
 }
 
-function Died({ of: d }) {
+function Died({ of: d, range }) {
   const died = byBroker.reduce((n, r) => n + d.died[r], 0);
   const came =
     d.letters > 0 &&
     html`<${Chart} title=${t('queue.letters_came', { step: per(1000 * d.step_seconds) })} times=${d.times} series=${[{ label: t('queue.letters'), values: d.by_step.letters }]} steps value=${num} height=${130} />`;
-  return html`<p>${t('queue.died_counts', { died, letters: d.letters })}</p><${Unknown} of=${unknownOf(d, Date.parse(d.since))} />${died > 0 && html`<${Deaths} of=${[d]} by=${byBroker} height=${130} />`}${came}`;
+  return html`<p>${t('queue.died_counts', { range: t(`overview.range_${range}`), died, letters: d.letters })} <span class="faint">${t('queue.died_then')}</span></p><${Unknown} of=${unknownOf(d, Date.parse(d.since))} />${died > 0 && html`<${Deaths} of=${[d]} by=${byBroker} height=${130} />`}${came}`;
 }
 
 function Counts({ of: q, range }) {

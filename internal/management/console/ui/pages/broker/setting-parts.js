@@ -14,7 +14,11 @@ export const settingName = (name) => (has(`setting.${name}`) ? t(`setting.${name
 export function written(value, kind) {
   if (value === null || value === undefined) return '–';
   if (kind === 'duration') return value < 0 ? '–' : span(value);
-  if (kind === 'durations') return value.replace(/(\d+)ms/g, (_, ms) => span(Number(ms)));
+  if (kind === 'durations')
+    return value
+      .replace(/(\d+)ms/g, (_, ms) => span(Number(ms)))
+      .split(/, */)
+      .join(t('frame.comma'));
   if (kind === 'bytes') return size(value);
   if (kind === 'percentage') return percent(value / 100);
   if (typeof value === 'number') return num(value);
@@ -71,10 +75,11 @@ export const policyBadges = (of) =>
 // Badges are what applies to a queue: solid if it was declared so, dashed if a policy says so.
 export function Badges({ queue }) {
   const badges = badgesOf(queue).map((b) => {
-    const value = b.kind && b.kind !== 'boolean' ? `: ${writtenOf(b.name, b.value)}` : '';
+    const name = settingName(b.name);
+    const what = b.kind && b.kind !== 'boolean' ? t('frame.pair', { name, value: writtenOf(b.name, b.value) }) : name;
     return {
       code: word('badge', b.code),
-      text: `${settingName(b.name)}${value} (${t(`from.${b.from}`)})`,
+      text: t('frame.aside', { what, aside: t(`from.${b.from}`) }),
       outline: b.from === 'policy',
     };
   });

@@ -164,7 +164,7 @@ function Next({ message: l }) {
       ${Object.keys(x.queues).length > 0 && html`<p class="tags">${Object.keys(x.queues).map((q) => html`<a class="tag good" href=${href(to`/queues/${l.vhost}/${q}`)}>${q}</a>`)}</p>`}
       ${died && html`<p class="faint">${t('viewer.next_origin')} ${way}</p>`}
       ${l.place === 'queue' && x.queues[l.queue] > 0 && html`<p class="banner">${t('viewer.next_same')}</p>`}
-      ${refused.length > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${refused.map((why) => word('refused', why)).join(', ')}</p>`}`
+      ${refused.length > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${refused.map((why) => word('refused', why)).join(t('frame.comma'))}</p>`}`
     }</section>`;
 }
 

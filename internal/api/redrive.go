@@ -97,9 +97,12 @@ type RedriveTrial struct {
 	Pushed Object[int64] `json:"pushed_out"`
 	// of Queues: those without consumers, in order. With stop_no_consumer the job stops at the first message that would
 	// go to no other
-	NoConsumers List[string]        `json:"no_consumers"`
-	Fits        bool                `json:"fits"` // of a discard: the lost letters have space
-	Sample      List[RedriveSample] `json:"sample"`
+	NoConsumers List[string] `json:"no_consumers"`
+	// of NoConsumers: those to which messages of Sample would return with the expiration of their publisher, and expire
+	// again
+	Expiring List[string]        `json:"expiring"`
+	Fits     bool                `json:"fits"` // of a discard: the lost letters have space
+	Sample   List[RedriveSample] `json:"sample"`
 }
 
 // A RedriveSample says where one message would go.

@@ -538,3 +538,46 @@ func TestRedriveMetrics(t *testing.T) {
 		t.Error("a queue of dead letters is shown only when the first was sent back: the rate of these is unknown")
 	}
 }
+
+func TestDryRunsNameQueuesWhereMessagesExpireAgain(t *testing.T) {
+	// If this fails, messages that expired because nothing consumes them are redriven to die again, and nobody is told.
+	t.Parallel()
+	d := open(t)
+	d.queueWith("work", `"x-dead-letter-exchange":"","x-dead-letter-routing-key":"dead"`)
+	d.queueWith("dead", "")
+	d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish",
+		`{"routing_key":"work","payload":"x","payload_encoding":"string","properties":{"expiration":"60000"}}`)
+	d.later(time.Minute)
+	id := read[api.MessagePage](d, deadLetters).Items[0].ID
+	try := func(more string) string {
+		t.Helper()
+		w := d.want(200, "POST", redrives, `{"source":{"queue":"dead"},"dry_run":true`+more+`}`)
+		return strings.Join(decoded[api.RedriveTrial](d, w.Body.Bytes()).Expiring, " ")
+	}
+	mend := func(more string) string {
+		t.Helper()
+		w := d.want(200, "POST", deadLetters+"/"+id+"/resend", `{"dry_run":true`+more+`}`)
+		return strings.Join(decoded[api.Resent](d, w.Body.Bytes()).Expiring, " ")
+	}
+	d.queueWith("other", "")
+	for more, want := range map[string]string{
+		"": "work", `,"target":{"to":"origin"}`: "work", `,"options":{"drop_expiration":true}`: "",
+		`,"target":{"to":"queue","queue":"other"}`: "", `,"action":"discard"`: "",
+	} {
+		if got := try(more); got != want {
+			t.Errorf("redrive with %s: they expire in %q, not in %q", more, got, want)
+		}
+	}
+	for more, want := range map[string]string{
+		"": "work", `,"properties":{"message_id":"m"}`: "work", `,"properties":{"expiration":null}`: "",
+		`,"exchange":"","routing_key":"other"`: "", `,"properties":{"expiration":"5"},"exchange":"","routing_key":"other"`: "other",
+	} {
+		if got := mend(more); got != want {
+			t.Errorf("resend with %s: it expires in %q, not in %q", more, got, want)
+		}
+	}
+	d.consume("work")
+	if got := try("") + mend(""); got != "" {
+		t.Errorf("with a consumer they expire in %s", got)
+	}
+}

@@ -50,7 +50,7 @@ func adviceFor(j *api.Redrive) string {
 	if j.State != "stopped" || j.Why != "no_consumer" {
 		return ""
 	}
-	return fmt.Sprintf("A target queue has no consumers, and the job waits: start one, then resume_redrive %d. "+
+	return fmt.Sprintf("A target queue has no consumers. The job continues when you start one and resume_redrive %d. "+
 		"To move the messages without one: cancel_redrive %d, and redrive without --stop-without-consumer", j.ID, j.ID)
 }
 

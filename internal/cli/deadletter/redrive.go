@@ -232,6 +232,10 @@ func showDryRun(c *command.Call, t *api.RedriveTrial) error {
 	if len(t.NoConsumers) > 0 {
 		warnNoConsumers(c, strings.Join(t.NoConsumers, ", "))
 	}
+	if len(t.Expiring) > 0 {
+		fmt.Fprintf(c.Stderr, "Messages return with their expiration and would expire again in %s: start a consumer, or "+
+			"use --drop-expiration\n", strings.Join(t.Expiring, ", "))
+	}
 	if n := t.Refused["same_queue"]; n > 0 {
 		fmt.Fprintf(c.Stderr, "%d would go to the queue where they are now: use --force, or another target\n", n)
 	}

@@ -66,6 +66,9 @@ func resend(c *command.Call) error {
 		if len(answer.Queues) > 0 {
 			told = "The message would go to " + strings.Join(answer.Queues, ", ")
 		}
+		if len(answer.Expiring) > 0 {
+			told += ". It has an expiration, and no consumers: " + strings.Join(answer.Expiring, ", ") + ". It would expire there"
+		}
 		return c.Done(told, output.StringCell(answer.Outcome))
 	}
 	if len(answer.Queues) > 0 {

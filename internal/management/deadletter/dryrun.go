@@ -106,6 +106,9 @@ func (s *API) dryRun(r *web.Request, o *vhost.JobSpec) (*api.RedriveTrial, error
 	if shown.NoConsumers, err = d.unserved(slices.Sorted(maps.Keys(t.Queues))); err != nil {
 		return nil, err
 	}
+	if shown.Expiring, err = d.expiring(t.Sample, shown.NoConsumers); err != nil {
+		return nil, err
+	}
 	for _, x := range t.Sample {
 		shown.Sample = append(shown.Sample, showSample(&x))
 	}
@@ -116,11 +119,7 @@ func (s *API) dryRun(r *web.Request, o *vhost.JobSpec) (*api.RedriveTrial, error
 func (d *dryRunner) unserved(names []string) (without api.List[string], err error) {
 	for some := range slices.Chunk(names, dryRunPortion) {
 		err := d.look(func(v vhost.Reader) *amqp.Error {
-			for _, name := range some {
-				if q, found := v.Queue(name); found && q.Consumers == 0 {
-					without = append(without, name)
-				}
-			}
+			without = append(without, unserved(v, some)...)
 			return nil
 		})
 		if err != nil {
@@ -128,6 +127,47 @@ func (d *dryRunner) unserved(names []string) (without api.List[string], err erro
 		}
 	}
 	return without, nil
+}
+
+// unserved returns those of the queues that have no consumers.
+func unserved(v vhost.Reader, names []string) (without []string) {
+	for _, name := range names {
+		if q, found := v.Queue(name); found && q.Consumers == 0 {
+			without = append(without, name)
+		}
+	}
+	return without
+}
+
+// expiring returns those of the queues without consumers to which sampled messages would return with an expiration, in
+// order.
+func (d *dryRunner) expiring(sample []vhost.RedriveSample, unserved []string) (names api.List[string], err error) {
+	if d.spec.DropExpiration || len(unserved) == 0 {
+		return nil, nil
+	}
+	err = d.look(func(v vhost.Reader) *amqp.Error {
+		for i := range sample {
+			if x, ok := v.Find(d.spec.Source, sample[i].ID); ok && keepsExpiration(d.spec, &x) {
+				names = append(names, sample[i].Queues...)
+			}
+		}
+		return nil
+	})
+	slices.Sort(names)
+	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return !slices.Contains(unserved, name) })
+	return names, err
+}
+
+// keepsExpiration reports whether a job gives a message the expiration of its publisher again: where it is worked on,
+// not in other queues of dead letters.
+func keepsExpiration(o *vhost.JobSpec, x *vhost.Seen) bool {
+	p, _, err := publishedWith(x)
+	if err != nil || p.Has&amqp.FlagExpiration == 0 {
+		return false
+	}
+	h := x.WholeHistory()
+	return h == nil || len(h.Deaths) == 0 || o.Target == vhost.TargetOrigin ||
+		o.Target == vhost.TargetQueue && (o.Queue == "" || o.Queue == x.CameFrom().Queue)
 }
 
 // further goes on with a job whose source is large: by the index if that can tell, else message by message. Of two

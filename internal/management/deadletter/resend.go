@@ -83,7 +83,7 @@ func resend(r *web.Request, s *messageSource) (web.Answer, error) {
 		return web.Answer{}, err
 	}
 	c := vhost.Command{Kind: vhost.Resend, Edit: e, Properties: amqp.AppendProperties(nil, p), Body: payload}
-	resent, err := tryResend(r, &c)
+	resent, err := tryResend(r, &c, bool(body.DryRun) && p.Has&amqp.FlagExpiration != 0)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -154,20 +154,26 @@ func (s *messageSource) reference() string {
 
 // originalOf copies a message, with the expiration that its publisher gave it.
 func originalOf(x *vhost.Seen) (o original, err error) {
-	content := x.Content()
-	o.Origin, o.body = x.CameFrom(), bytes.Clone(content.Body)
-	if o.properties, err = amqp.ParseProperties(bytes.Clone(content.Properties)); err != nil {
-		return o, err
+	o.Origin, o.body = x.CameFrom(), bytes.Clone(x.Content().Body)
+	o.properties, o.restored, err = publishedWith(x)
+	return o, err
+}
+
+// publishedWith returns the properties of a message; restored reports that they have the expiration of its publisher
+// again.
+func publishedWith(x *vhost.Seen) (p amqp.Properties, restored bool, err error) {
+	if p, err = amqp.ParseProperties(bytes.Clone(x.Head().Properties)); err != nil {
+		return p, false, err
 	}
-	if h := x.WholeHistory(); h != nil && o.properties.Has&amqp.FlagExpiration == 0 {
+	if h := x.WholeHistory(); h != nil && p.Has&amqp.FlagExpiration == 0 {
 		for i := range h.Deaths {
 			if d := &h.Deaths[i]; d.HadTTL {
-				o.properties.Has |= amqp.FlagExpiration
-				o.properties.Expiration, o.restored = d.Expiration, true
+				p.Has |= amqp.FlagExpiration
+				p.Expiration, restored = d.Expiration, true
 			}
 		}
 	}
-	return o, nil
+	return p, restored, nil
 }
 
 // editTarget reads where an edited message goes: unless it says otherwise, to the queue where the original failed.
@@ -272,11 +278,15 @@ func knownProperties(t amqp.Table) error {
 
 // tryResend computes where an edited message would go, and refuses it if the caller may not publish there, with its
 // routing key and with those of CC and BCC, also with a BCC that was already removed.
-func tryResend(r *web.Request, c *vhost.Command) (resent api.Resent, err error) {
+func tryResend(r *web.Request, c *vhost.Command, expires bool) (resent api.Resent, err error) {
 	var t vhost.ResendDryRun
 	var refused *amqp.Error
 	wall := r.Engine.Now().UnixMilli()
-	err = r.Look(r.PathValue("vhost"), func(v vhost.Reader) { t, refused = v.DryRunResend(c, wall) })
+	err = r.Look(r.PathValue("vhost"), func(v vhost.Reader) {
+		if t, refused = v.DryRunResend(c, wall); expires {
+			resent.Expiring = slices.Sorted(slices.Values(unserved(v, t.Queues)))
+		}
+	})
 	switch {
 	case err != nil:
 		return resent, err

@@ -1,5 +1,7 @@
 // What a record of the audit log says was done: a sentence of parts, and where what it is about is shown. Pure.
 
+import { filterParts } from '../deadletters/job-scopes.js';
+
 // Each route is [methods, path, verb, what, more(names, detail, query)]: verb and what are words of the dictionaries (did.VERB,
 // did_to.WHAT); a name in braces is one in the path, {v} a virtual host. more gives {name, parts, to}; parts are texts or {key, params}.
 const routes = [
@@ -12,7 +14,8 @@ const routes = [
       verb: d.action === 'discard' ? 'discard' : 'redrive',
       name: place(d.source),
       parts: [
-        d.filter,
+        filterParts(d.filter || '').terms,
+        filterParts(d.filter || '').noLost && { key: 'did.without_lost' },
         d.ids > 0 && { key: 'did.chosen', n: d.ids },
         d.total !== undefined && !d.ids && { key: d.filter ? 'did.searches' : 'did.of_letters', n: d.total },
       ],

@@ -3,6 +3,8 @@
 // of scopes may have out: {held, scheduled, elsewhere}, what is left out and why: how many queues hold, how
 // many are scheduled, and the scopes of queues that are no dead-letter queues. Pure.
 
+import { split } from '../messages/filter.js';
+
 // A virtual host has so many jobs at once.
 const jobsMost = 16;
 
@@ -26,9 +28,18 @@ export function scopesOf(messages) {
   return Object.assign([...by.values()], { out });
 }
 
+// filterParts are the terms of a filter without the one that leaves out lost letters, and whether that was there:
+// {terms, noLost}.
+export function filterParts(filter) {
+  const all = split(filter);
+  const others = all.filter((x) => !(x.not && x.field === 'state' && x.value === 'lost'));
+  return { terms: others.map((x) => x.text).join(' '), noLost: others.length < all.length };
+}
+
 // sorted makes scopes of what was answered; targets are the dead-letter queues, null if it does not matter.
 export function sorted({ filter, places, targets, lost, held }) {
-  const of = (g) => ({ source: { queue: g.value }, filter, count: g.count });
+  const { terms } = filterParts(filter); // what is in a queue is not lost
+  const of = (g) => ({ source: { queue: g.value }, filter: terms, count: g.count });
   const found = places.groups.filter((g) => g.value !== '');
   const meant = found.filter((g) => !targets || targets.includes(g.value)).map(of);
   if (lost > 0) meant.push({ source: { lost: true }, filter, count: lost });

@@ -14,10 +14,17 @@ import { Icon } from '../../lib/icon.js';
 import { When } from '../../lib/time.js';
 import { pref } from '../../lib/store.js';
 import { quote } from '../messages/filter.js';
+import { filterParts } from './job-scopes.js';
 import { expected, judged, left, note, share } from './job-rate.js';
 
 export const going = (j) => ['running', 'watching', 'paused', 'stopped'].includes(j.state);
 export const jobAt = (vhost, id) => `x/redrives/${path`${vhost}/${id}`}`;
+
+// FilterText is the filter of a job, with words for the term that the console adds by itself.
+function FilterText({ filter }) {
+  const { terms, noLost } = filterParts(filter);
+  return html`${terms && html`<code>${terms}</code>`} ${noLost && html`<span class="tag">${t('did.without_lost')}</span>`}`;
+}
 
 // JobState: what has died again is no good end, and if all did it was in vain.
 export function JobState({ job: { state, came_back: back, moved } }) {
@@ -143,10 +150,10 @@ function Progressing({ job: j, refresh, detail }) {
       <span class="buttons" key="buttons">
         ${going(j) && html`<${Action} lacks=${lacks} onClick=${() => act(held ? 'resume' : 'pause')}><${Icon} name=${held ? 'play' : 'pause'} /> ${t(held ? 'jobs.resume' : 'jobs.pause')}</${Action}>`}
         ${going(j) && html`<${Action} lacks=${lacks} onClick=${() => act('cancel')}><${Icon} name="cross" /> ${t('jobs.cancel')}</${Action}>`}</span></header>
-    <p class="break"><b>${sourceOf(j)}</b> → <b>${targetOf(j)}</b> ${j.filter && html`<code>${j.filter}</code>`} ${j.ids > 0 && html`<span class="tag">${t('redrive.chosen', { n: j.ids })}</span>`}</p>
+    <p class="break"><b>${sourceOf(j)}</b> → <b>${targetOf(j)}</b> <${FilterText} filter=${j.filter || ''} /> ${j.ids > 0 && html`<span class="tag">${t('redrive.chosen', { n: j.ids })}</span>`}</p>
     <${Progress} done=${share(j, matches)} total=${1} label=${t('jobs.progress')} />
     <div class="cards" role="status" aria-live="off">
-      <div class="stat"><b>${num(j.matched)}</b><span>${t('jobs.matched')} · ${t('jobs.checked', { n: j.looked, total: j.total })}</span></div>
+      <div class="stat"><b>${j.looked > 0 || j.matched > 0 ? num(j.matched) : '–'}</b><span>${t('jobs.matched')} · ${t('jobs.checked', { n: j.looked, total: j.total })}</span></div>
       <div class="stat"><b>${num(j.moved)}</b><span>${t(movedKey(j))}${going(j) && goal.n > 0 && ` · ${t(goal.most ? 'jobs.of_most' : goal.about ? 'jobs.of_about' : 'jobs.of', { n: goal.n })}`}</span></div>
       ${j.action !== 'discard' && html`<div class=${`stat ${j.came_back ? 'bad' : ''}`}><b>${num(j.came_back)}</b><span>${t('jobs.came_back')}${j.moved > 0 && j.came_back > 0 && html` · ${t('jobs.of_all', { share: percent(j.came_back / j.moved) })} · <a href=${backTo(j)}>${t('jobs.show_back')}</a>`}</span></div>`}
       <div class="stat"><b>${num(leftOf(j))}</b><span>${[t('jobs.left'), leftNote(j)].filter(Boolean).join(' · ')}</span></div>

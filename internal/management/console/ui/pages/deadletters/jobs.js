@@ -79,7 +79,13 @@ const columns = (pace) => [
     value: (j) => share(j, foundFor(j)),
     render: (j) => html`<${Progress} done=${share(j, foundFor(j))} total=${1} label=${t('jobs.progress')} />`,
   },
-  { key: 'matched', title: t('jobs.matched'), align: 'end', value: (j) => j.matched },
+  {
+    key: 'matched',
+    title: t('jobs.matched'),
+    align: 'end',
+    value: (j) => j.matched,
+    render: (j) => (j.looked > 0 || j.matched > 0 ? num(j.matched) : '–'),
+  },
   {
     key: 'moved',
     title: t('jobs.handled'),

@@ -161,6 +161,58 @@ world.test('a canary comes back: the job stops by itself and says why', async (c
   await c.picture('letter-came-back.en');
 });
 
+world.test('what would expire again is said, and can lose its expiration; a stopped job does not wait', async (c) => {
+  const channel = await c.broker.channel();
+  await queues(channel, {
+    brief: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'brief.dead' },
+    'brief.dead': {},
+  });
+  const expire = async (n) => {
+    channel.publish('', 'brief', Buffer.from('{}'), { expiration: '20', messageId: `brief-${n}` });
+    await c.broker.depth('brief.dead', 1);
+  };
+  await expire(1);
+  const list = `/letters?view=list&filter=${encodeURIComponent('queue:brief.dead -state:lost')}`;
+  await c.open(list);
+  await c.button('redrive.found').click();
+  await c.button('redrive.try', {}, c.dialog).click();
+  const warning = c.dialog.getByText(c.say('redrive.expires_again', { queues: 'brief' }));
+  await warning.waitFor();
+  await c.accessible();
+  await c.picture('redrive-expires.en');
+  await c.button('redrive.begin', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('jobs.needs_consumer')).waitFor();
+  const matched = c.dialog.locator('.stat', { hasText: c.say('jobs.matched') });
+  assert.match(await matched.innerText(), /^–/, 'nothing was looked at');
+  assert.equal(await c.dialog.getByText('-state:lost').count(), 0);
+  await c.button('jobs.cancel', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('job.cancelled')).waitFor();
+
+  await c.open(list);
+  await c.button('redrive.found').click();
+  await c.button('redrive.try', {}, c.dialog).click();
+  await c.button('redrive.choose_fast', {}, c.dialog).click();
+  await warning.waitFor();
+  await c.button('redrive.drop_expiration', {}, c.dialog).click();
+  await warning.waitFor({ state: 'detached' });
+  await c.button('redrive.begin', {}, c.dialog).click();
+  await c.broker.depth('brief', 1);
+
+  await expire(2);
+  await c.open(list);
+  await c.page.getByRole('row').filter({ hasText: 'brief-2' }).getByRole('link').first().click();
+  await c.button('resend.one').click();
+  await c.button('resend.review', {}, c.dialog).click();
+  await c.dialog.getByText(c.say('resend.expires_again', { queues: 'brief' })).waitFor();
+  await c.field('redrive.drop_expiration', {}, c.dialog).check();
+  await c.accessible();
+  await c.button('resend.send', {}, c.dialog).click();
+  await c.text('resend.sent').waitFor();
+  await new Promise((wait) => setTimeout(wait, 200));
+  await c.broker.depth('brief', 2);
+  await c.broker.depth('brief.dead', 0);
+});
+
 world.test(
   'dead letters go to the queue where they died; by their exchange others get copies, which is said',
   async (c) => {

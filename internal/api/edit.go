@@ -23,6 +23,6 @@ type Resent struct {
 	Outcome    string       `json:"outcome"`
 	Queues     List[string] `json:"queues"`      // where it went; of a dry run where it would go
 	EditedFrom string       `json:"edited_from"` // the header x-edited-from of the new message
-	// of a dry run: those of Queues without consumers, in order, if the message would have an expiration: it expires there
+	// of a dry run: those of Queues without consumers, in order, if the message would have an expiration
 	Expiring List[string] `json:"expiring"`
 }

@@ -12,7 +12,7 @@ import { bucket, count, grid, heat, range, step } from '../pages/schedule/calend
 const terms = (text) => split(text).map((x) => [x.not, x.field, x.value]);
 import { cautious, fast, paceOf } from '../pages/deadletters/job-pace.js';
 import { expected, judged, left, note, share } from '../pages/deadletters/job-rate.js';
-import { atOnce, scopesOf, sorted } from '../pages/deadletters/job-scopes.js';
+import { atOnce, filterParts, scopesOf, sorted } from '../pages/deadletters/job-scopes.js';
 import { read } from '../pages/messages/filter-error.js';
 
 test('a filter is cut into its terms', () => {
@@ -404,6 +404,14 @@ test('what is taken, and what is left out and why', () => {
     sorted({ ...answer, targets: null, lost: 0 }).map((s) => s.count),
     [9, 7, 4],
   );
+  const plain = sorted({ ...answer, filter: 'reason:expired -state:lost' });
+  assert.deepEqual(
+    plain.map((s) => s.filter),
+    ['reason:expired', 'reason:expired -state:lost', 'reason:expired'],
+    'what is in a queue is not lost',
+  );
+  assert.deepEqual(filterParts('a -state:lost b'), { terms: 'a b', noLost: true });
+  assert.deepEqual(filterParts('state:lost'), { terms: 'state:lost', noLost: false });
   const many = sorted({
     ...answer,
     places: { groups: Array.from({ length: 20 }, (_, i) => ({ value: `q${i}`, count: i })), others: 2 },

@@ -11,10 +11,12 @@ import { intoSame } from './job-preview.js';
 // placeOf is where the messages of a scope are.
 export const placeOf = (s) => (s.source.lost ? t('letters.lost_store') : s.source.queue);
 
-// Trials: served is whether the jobs need consumers at the queues that they redrive to; hurry makes them need none.
-export function Trials({ vhost, scopes, trials, action, served, hurry }) {
+// Trials: served is whether the jobs need consumers at the queues that they redrive to; hurry makes them need none. dropExpiration makes
+// them remove expirations, null if they do.
+export function Trials({ vhost, scopes, trials, action, served, hurry, dropExpiration }) {
   return trials.map(
-    (x, i) => html`<${Trial} key=${i} ...${{ vhost, action, trial: x, scope: scopes[i], served, hurry }} />`,
+    (x, i) =>
+      html`<${Trial} key=${i} ...${{ vhost, action, trial: x, scope: scopes[i], served, hurry, dropExpiration }} />`,
   );
 }
 
@@ -37,7 +39,7 @@ function NoConsumers({ vhost, queues, hurry }) {
     <p class="buttons"><button type="button" onClick=${hurry}>${t('redrive.choose_fast')}</button></p>`;
 }
 
-function Trial({ vhost, scope, trial: x, action, served, hurry }) {
+function Trial({ vhost, scope, trial: x, action, served, hurry, dropExpiration }) {
   const discard = action === 'discard';
   const deletes = discard && !!scope.source.lost;
   const same = intoSame(x);
@@ -63,6 +65,7 @@ function Trial({ vhost, scope, trial: x, action, served, hurry }) {
     ${Object.entries(x.pushed_out ?? {}).map(([queue, n]) => html`<p class="banner warn" key=${`out ${queue}`}><${Icon} name="warning" /> ${t('redrive.pushes_out', { queue, n })}</p>`)}
     ${Object.entries(x.never_died ?? {}).map(([queue, n]) => html`<p class="banner warn" key=${`copy ${queue}`}><${Icon} name="warning" /> ${t('redrive.never_died', { queue, n })}</p>`)}
     ${served && goes.length > 0 && html`<${NoConsumers} vhost=${vhost} queues=${goes.map(([q]) => q)} hurry=${hurry} />`}
+    ${dropExpiration && x.expiring.length > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.expires_again', { queues: x.expiring.join(t('frame.comma')) })}</p><p class="buttons"><button type="button" onClick=${dropExpiration}>${t('redrive.drop_expiration')}</button></p>`}
     ${same > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.into_same', { n: same, queue: scope.source.queue })}</p>`}
     ${troubles.length > 0 && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('redrive.would_refuse', { which: troubles.map(([why, n]) => t('redrive.refused_n', { why: word('refused', why), n })).join(t('frame.comma')) })}</p>`}
     ${x.matches === 0 && !x.partial && html`<p class="banner">${t('redrive.nothing')}</p>`}

@@ -39,6 +39,7 @@ function Edit({ close, message: l }) {
   const [now, setNow] = useState(before);
   const [keep, setKeep] = useState(false);
   const [force, setForce] = useState(false); // though it would come to where the original is
+  const [immortal, setImmortal] = useState(false); // without the expiration with which it would die again
   const [review, setReview] = useState(null); // what the broker says to it: {outcome, queues}
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
@@ -69,6 +70,11 @@ function Edit({ close, message: l }) {
         headers: { ...JSON.parse(now.headers), ...Object.fromEntries(headers.filter(([k]) => locked.test(k))) },
       };
     }
+    if (immortal && !dry)
+      body.properties = {
+        ...(body.properties ?? { ...JSON.parse(now.properties), headers: Object.fromEntries(headers) }),
+        expiration: null,
+      };
     return body;
   };
   const send = async (dry) => {
@@ -85,6 +91,7 @@ function Edit({ close, message: l }) {
         return;
       }
       setForce(false);
+      setImmortal(false);
       setReview(answer);
     } catch (e) {
       setError(reasonOf(e));
@@ -99,7 +106,7 @@ function Edit({ close, message: l }) {
     ${l.truncated && html`<p class="banner warn">${t('resend.truncated')}</p>`}
     ${
       review
-        ? html`<div class="stack" tabindex="-1" ref=${reviewed} role="group" aria-label=${t('resend.review')}><${Whereto} message=${l} answer=${review} now=${now} home=${home} keep=${keep} />${same && html`<${Check} label=${t('resend.all_the_same')} value=${force} onInput=${setForce} />`}${warn && html`<p class="banner warn" role="alert"><${Icon} name="warning" /> ${warn}</p>`}<${Review} before=${before} now=${now} /></div>`
+        ? html`<div class="stack" tabindex="-1" ref=${reviewed} role="group" aria-label=${t('resend.review')}><${Whereto} message=${l} answer=${review} now=${now} home=${home} keep=${keep} />${same && html`<${Check} label=${t('resend.all_the_same')} value=${force} onInput=${setForce} />`}${review.expiring.length > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${t('resend.expires_again', { queues: review.expiring.join(t('frame.comma')) })}</p><${Check} label=${t('redrive.drop_expiration')} value=${immortal} onInput=${setImmortal} />`}${warn && html`<p class="banner warn" role="alert"><${Icon} name="warning" /> ${warn}</p>`}<${Review} before=${before} now=${now} /></div>`
         : html`
       ${
         home &&

@@ -101,11 +101,12 @@ function Begin({ close, vhost, scopes: offered, action }) {
     setOptions({ ...options, ...patch });
     setTrials(null);
   };
-  // The dry run stays as it is: how fast the messages go changes nothing of where.
-  const hurry = () => {
-    setOptions({ ...options, ...fast });
+  // The dry run stays as it is: neither how fast the messages go nor their expiration changes where.
+  const choose = (patch) => {
+    setOptions({ ...options, ...patch });
     results.current?.focus(); // the button goes
   };
+  const dropExpiration = options.drop_expiration ? null : () => choose({ drop_expiration: true });
   const nameless = target.queue === ''; // another queue, and nobody has said which
   // forced: messages of this scope go to where they are, which somebody has confirmed.
   const forced = (i) => allTheSame && trials !== null && intoSame(trials[i]) > 0;
@@ -185,7 +186,7 @@ function Begin({ close, vhost, scopes: offered, action }) {
     }
     ${action === 'discard' && html`<p class="buttons">${scopes.filter((s) => !s.ids).map((s) => html`<a class="button" download key=${placeOf(s)} href=${address(`x/letters/${path`${vhost}`}/export`, { filter: s.filter, queue: s.source.queue, lost: s.source.lost ? 'true' : '' })}><${Icon} name="download" /> ${t('redrive.export_first', { place: placeOf(s) })}</a>`)}</p>`}
     ${error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${error}</p>`}
-    <div aria-live="polite" tabindex="-1" ref=${results}>${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} vhost=${vhost} scopes=${scopes} trials=${trials} action=${action} served=${options.stop_no_consumer} hurry=${hurry} />`}${same && html`<${Check} label=${t('redrive.all_the_same')} value=${allTheSame} onInput=${setAllTheSame} />`}</div>
+    <div aria-live="polite" tabindex="-1" ref=${results}>${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} vhost=${vhost} scopes=${scopes} trials=${trials} action=${action} served=${options.stop_no_consumer} hurry=${() => choose(fast)} dropExpiration=${dropExpiration} />`}${same && html`<${Check} label=${t('redrive.all_the_same')} value=${allTheSame} onInput=${setAllTheSame} />`}</div>
     ${mustType && trials && html`<${TextField} label=${t('frame.type_to_confirm', { what: count })} value=${typed} onInput=${setTyped} autocomplete="off" />`}
     ${scopes.map((s, i) => html`<${Commands} key=${placeOf(s)} of=${scopes.length > 1 ? placeOf(s) : ''} commands=${jobCommands(here(), vhost, bodyOf(s, action, target, options, max, false, forced(i)))} />`)}
   </${Dialog}>`;

@@ -143,6 +143,19 @@ world.test(
   },
 );
 
+world.test('the list of jobs says how many virtual hosts it does not show', { user: '' }, async (c) => {
+  await c.broker.put('users/watcher', { password: 'p', tags: 'monitoring' });
+  await c.broker.put('permissions/%2F/watcher', { configure: '^$', write: '^$', read: '.*' });
+  await c.broker.put('vhosts/closed', {});
+  c.expect(/401/);
+  await c.logIn('watcher', 'p');
+  await c.open('/jobs');
+  await c.page.getByText(c.say('jobs.hidden', { n: 1 })).waitFor();
+  await c.open('/jobs?vhost=/');
+  await c.page.getByText(c.say('jobs.total', { n: 0 })).waitFor();
+  assert.equal(await c.page.getByText(c.say('jobs.hidden', { n: 1 })).count(), 0);
+});
+
 world.test('the keyboard reads what badges and icons mean', async (c) => {
   await c.open('/queues');
   await c.settled();

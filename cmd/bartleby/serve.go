@@ -1,16 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -48,12 +51,17 @@ func serve(name string, args []string, stdout, stderr io.Writer) int {
 	if settings == nil {
 		return code
 	}
-	// The lines for who has started the broker; where they would be among those of the log, the log has them alone.
-	console, said := stderr, stdout
+	// shown is for who has started the broker, and so is said, which the log has too: not if the log is beside it,
+	// as on a terminal.
+	logged, shown := stderr, stdout
 	if settings.LogToStdout {
-		console, said = stdout, io.Discard
+		logged, shown = stdout, io.Discard
 	}
-	book, err := logging.Open(settings.Log, console)
+	said := shown
+	if o := &settings.Log; !o.NoConsole && max(o.ConsoleLevel, o.Levels["default"]) <= slog.LevelInfo && isSame(stdout, stderr) {
+		said = io.Discard
+	}
+	book, err := logging.Open(settings.Log, logged)
 	if err != nil {
 		fmt.Fprintf(stderr, "bartleby: %v\n", err)
 		return exitConfig
@@ -72,6 +80,7 @@ func serve(name string, args []string, stdout, stderr io.Writer) int {
 	if own, err := os.Executable(); err == nil {
 		c.Shown.Tool = own
 	}
+	fresh := isEmpty(c.Data)
 	signals := obey(stderr, exit)
 	b, err := bartleby.Start(c)
 	if err != nil {
@@ -88,17 +97,62 @@ func serve(name string, args []string, stdout, stderr io.Writer) int {
 	plugins := bartleby.Plugins()
 	log.Info(fmt.Sprintf("Server startup complete; %d plugins started.\n * %s", len(plugins), strings.Join(plugins, "\n * ")))
 	if settings.MOTDFile != "" {
-		tellMessage(settings.MOTDFile, log, said)
+		tellMessage(settings.MOTDFile, log, shown)
 	}
 	fmt.Fprintln(said, "Server startup complete")
+	if where := consoleOf(&c, b.Listeners(), fresh); where != "" {
+		fmt.Fprintln(shown, where)
+		if settings.LogToStdout {
+			log.Info(where)
+		}
+	}
 	service := newManager()
 	service.tell(notifyReady)
-	o := operation{broker: b, book: book, log: log, service: service, said: said, stderr: stderr}
-	code = o.wait(signals)
+	op := operation{broker: b, book: book, log: log, service: service, said: said, stderr: stderr}
+	code = op.wait(signals)
 	if settings.PIDFile != "" {
 		os.Remove(settings.PIDFile)
 	}
 	return code
+}
+
+// isSame reports whether both are one file, such as a terminal.
+func isSame(a, b io.Writer) bool {
+	one, isFile := a.(*os.File)
+	two, areFiles := b.(*os.File)
+	if !isFile || !areFiles {
+		return false
+	}
+	x, err := one.Stat()
+	y, wrong := two.Stat()
+	return err == nil && wrong == nil && os.SameFile(x, y)
+}
+
+// isEmpty reports whether there is no data yet.
+func isEmpty(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return len(entries) == 0 && (err == nil || errors.Is(err, fs.ErrNotExist))
+}
+
+// consoleOf says where the web console is, and who may log in if the broker is new and has its usual first user; "" if
+// there is no console.
+func consoleOf(c *bartleby.Config, all []bartleby.Listener, fresh bool) string {
+	i := slices.IndexFunc(all, func(l bartleby.Listener) bool { return l.Protocol == "http" || l.Protocol == "https" })
+	if i < 0 {
+		return ""
+	}
+	host, port, err := net.SplitHostPort(all[i].Addr.String())
+	if err != nil {
+		return ""
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	told := "Console: " + all[i].Protocol + "://" + net.JoinHostPort(host, port) + c.Web.PathPrefix
+	if first := cmp.Or(c.First, bartleby.DefaultFirst()); fresh && first.User == "guest" && first.Password == "guest" {
+		told += " (user guest, password guest)"
+	}
+	return told
 }
 
 // configure reads all that was configured; nothing, and the exit code, if there is nothing to run.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -52,6 +53,43 @@ func (s *said) await(t *testing.T, pattern string) []string {
 		case <-late:
 			t.Fatalf("nobody said %s, but:\n%s", pattern, s)
 		}
+	}
+}
+
+func TestStartIsShownOnceOnATerminal(t *testing.T) {
+	// If this fails, who starts the broker reads each listener twice, or does not learn where the console is.
+	data := filepath.Join(t.TempDir(), "data")
+	start := func() string {
+		t.Helper()
+		read, both, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := newSaid()
+		go io.Copy(text, read)
+		ended := make(chan int, 1)
+		go func() {
+			args := []string{"bartleby", "serve", "--data", data, "--listen", "127.0.0.1:0", "--management", ":0", "--prometheus", "none"}
+			ended <- run(args, strings.NewReader(""), both, both)
+			both.Close()
+		}()
+		text.await(t, `(Console: .*)\n`)
+		shown := text.String()
+		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		<-ended
+		return shown
+	}
+	first := start()
+	if strings.Count(first, "listener") != 2 || strings.Count(first, "Server startup complete") != 1 {
+		t.Errorf("it said:\n%s", first)
+	}
+	if !regexp.MustCompile(`\nConsole: http://127\.0\.0\.1:\d+ \(user guest, password guest\)\n$`).MatchString(first) {
+		t.Errorf("it ended with:\n%s", first)
+	}
+	if again := start(); !regexp.MustCompile(`\nConsole: http://127\.0\.0\.1:\d+\n$`).MatchString(again) {
+		t.Errorf("a broker with data ended with:\n%s", again)
 	}
 }
 

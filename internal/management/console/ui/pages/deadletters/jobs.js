@@ -31,17 +31,20 @@ import {
 import { share } from './job-rate.js';
 import { redriveCommand } from '../code/commands.js';
 
+// everyJob reads the jobs of the chosen virtual hosts: {jobs, hidden}. Of several those that the user may not see are hidden.
 async function everyJob(abort) {
   const names = vhost.value ? [vhost.value] : vhosts.value;
+  let hidden = 0;
   const lists = await Promise.all(
     names.map((v) =>
       api.get(`x/redrives/${path`${v}`}`, {}, { signal: abort }).catch((e) => {
-        if (names.length > 1 && e.noRight) return [];
-        throw e;
+        if (names.length === 1 || !e.noRight) throw e;
+        hidden++;
+        return [];
       }),
     ),
   );
-  return lists.flat().sort((a, b) => Date.parse(b.begun) - Date.parse(a.begun));
+  return { jobs: lists.flat().sort((a, b) => Date.parse(b.begun) - Date.parse(a.begun)), hidden };
 }
 
 const columns = (pace) => [
@@ -138,12 +141,14 @@ const columns = (pace) => [
 function List() {
   const got = useData(everyJob, [vhost.value, vhosts.value], { on: ['jobs'], every: 2000 });
   const shown = columns(usePaces());
-  const source = useRows(got, shown, { usual: { sort: 'begun', reverse: true } });
-  const running = (got.data || []).filter((j) => j.state === 'running' || j.state === 'watching');
+  const jobs = got.data?.jobs;
+  const hidden = got.data?.hidden || 0;
+  const source = useRows({ ...got, data: jobs }, shown, { usual: { sort: 'begun', reverse: true } });
+  const running = (jobs || []).filter((j) => j.state === 'running' || j.state === 'watching');
   return html`<div class="page-head"><h1>${t('jobs.title')}</h1><p role="status" class="faint">${t('jobs.going_on', { n: running.length })}</p></div>
     <${Table} id="jobs" className="fits" caption=${t('jobs.title')} source=${source} columns=${shown} keyOf=${(j) => `${j.vhost} ${j.id}`} onOpen=${(j) => go(to`/jobs/${j.vhost}/${j.id}`)}
       empty=${html`<${Empty} title=${t('jobs.empty')} text=${t('jobs.empty_text')} cli=${redriveCommand} docs="handling-dead-letters.md" />`} />
-    <p class="faint">${t('jobs.total', { n: (got.data || []).length })}</p>`;
+    <p class="faint">${t('jobs.total', { n: (jobs || []).length })} ${hidden > 0 && t('jobs.hidden', { n: hidden })}</p>`;
 }
 
 function One({ params }) {

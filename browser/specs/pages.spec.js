@@ -138,3 +138,59 @@ world.test('what an import would be refused for is listed before it is done', as
   await c.button('definitions.do').click();
   await c.text('definitions.done', { name: 'right.json' }).waitFor();
 });
+
+world.test('what an import would be refused for is in the language of the page', { language: 'zh-CN' }, async (c) => {
+  const here = { vhost: '/', durable: true };
+  const policy = { vhost: '/', pattern: 'a', definition: { 'max-length': 1 } };
+  const queue = (name, args) => ({ ...here, name, arguments: args });
+  const bind = (source, to, kind) => ({
+    vhost: '/',
+    source,
+    destination: to,
+    destination_type: kind,
+    routing_key: 'k',
+  });
+  const document = {
+    users: [{ name: 'u', password_hash: '!!', tags: '' }],
+    permissions: [{ user: 'nobody', vhost: '/', configure: '', write: '', read: '' }],
+    topic_permissions: [{ user: 'nobody', vhost: '/', exchange: 'e', write: '', read: '' }],
+    parameters: [{ vhost: '/', component: 'shovel', name: 's', value: {} }],
+    policies: [
+      { ...policy, name: 'p1', pattern: '(' },
+      { ...policy, name: 'p2', definition: { 'max-lengt': 1, mode: 2 } },
+      { ...policy, name: 'p3', definition: { 'max-length': 'x' } },
+      { ...policy, name: 'p4', 'apply-to': 'quues' },
+      { ...policy, name: 'p5', definition: {} },
+    ],
+    exchanges: [
+      { ...here, name: 'e1', type: 'foo', arguments: {} },
+      { ...here, name: 'e2', type: 'x-delayed-message', arguments: {} },
+      { ...here, name: 'e3', type: 'fanout', arguments: { 'alternate-exchange': 4 } },
+    ],
+    queues: [
+      queue('q1', { 'x-message-ttl': '5' }),
+      queue('q2', { 'x-queue-type': 'stream' }),
+      queue('q3', { 'x-message-ttl': -5 }),
+      queue('q4', { 'x-dead-letter-routing-key': 'k' }),
+      queue('q5', { 'x-queue-type': 'klassic' }),
+      { ...queue('q6', { 'x-queue-type': 'quorum' }), durable: false },
+      queue('q7', { 'x-overflow': 'foo' }),
+      { ...queue('q8', {}), vhost: 'missing' },
+    ],
+    bindings: [bind('nope', 'q', 'queue'), bind('amq.topic', 'nope', 'queue'), bind('amq.topic', 'q', 'topic')],
+  };
+  c.expect(/400.*definitions\?dry_run/);
+  await c.open('/definitions');
+  await c
+    .field('definitions.file')
+    .setInputFiles({ name: 'wrong.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(document)) });
+  const refusals = c.page.getByRole('alert').getByRole('listitem');
+  await refusals.first().waitFor();
+  const all = await refusals.allInnerTexts();
+  assert.equal(all.length, 23, all.join('\n'));
+  for (const text of all) {
+    const said = text.replace(/“[^”]*”|：.*(?=。语法)|base64.*|可用的值：.*|（[^）]*）/g, '');
+    assert.match(text, /\p{Script=Han}.*：.*\p{Script=Han}|不存在$/u, text);
+    assert.doesNotMatch(said, /<<|Validation|invalid|\bno\b|not|[{}]/, text);
+  }
+});

@@ -11,6 +11,7 @@ import { here } from '../../lib/here.js';
 import { importCommands } from '../code/commands.js';
 import { vhosts, loadVHosts } from '../../lib/vhosts.js';
 import { compare, readDocument } from './definitions-diff.js';
+import { refusal } from './import-refusals.js';
 
 const at = (vhost) => (vhost ? path`definitions/${vhost}` : 'definitions');
 const kindName = (kind) => (has(`defined.${kind}`) ? t(`defined.${kind}`) : kind);
@@ -22,7 +23,9 @@ async function check(vhost, document) {
     return [];
   } catch (error) {
     if (error.status !== 400) throw error;
-    return reasonOf(error).split('\n');
+    return reasonOf(error)
+      .split('\n')
+      .map((text) => refusal(text, t));
   }
 }
 
@@ -52,7 +55,12 @@ export function render() {
       take(null);
       loadVHosts().catch(() => {});
     } catch (error) {
-      say({ text: reasonOf(error) });
+      say({
+        text: reasonOf(error)
+          .split('\n')
+          .map((text) => refusal(text, t))
+          .join('\n'),
+      });
     }
   };
   return html`<h1>${t('definitions.title')}</h1><p>${t('definitions.about')}</p>

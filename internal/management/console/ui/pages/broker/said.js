@@ -1,8 +1,22 @@
 // Sentences that the broker says in English, of settings and policies, found again in the dictionaries. Pure.
 
-// Each is what the broker writes, with {names}, and its key.
-/** @type {[RegExp, string][]} */
-const sentences = [
+// finder finds texts of a list, each what the broker writes, with {names}, and its key: {key, params}, null if it is none of these.
+export function finder(/** @type {string[][]} */ list) {
+  const sentences = list.map(([text, key]) => ({
+    pattern: new RegExp(`^${text.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{(\w+)\}/g, '(?<$1>.*)')}$`, 's'),
+    key,
+  }));
+  return (text) => {
+    for (const { pattern, key } of sentences) {
+      const m = pattern.exec(text);
+      if (m) return { key, params: /** @type {Record<string, any>} */ ({ ...m.groups }) };
+    }
+    return null;
+  };
+}
+
+// find is the key and the params of a sentence, null if it is none of these.
+export const find = finder([
   ['not set', 'said.nobody'],
   ['no other source sets it', 'said.only'],
   ['set by a virtual host option or the dialect', 'said.option'],
@@ -31,19 +45,7 @@ const sentences = [
   ],
   ["queue '{queue}' exceeds its limit by {n} messages: they are dropped from its head immediately", 'said.too_many'],
   ['and {n} more warnings like the last one', 'said.more'],
-].map(([text, key]) => [
-  new RegExp(`^${text.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{(\w+)\}/g, '(?<$1>.*)')}$`, 's'),
-  key,
 ]);
-
-// find is the key and the params of a sentence, null if it is none of these.
-export function find(text) {
-  for (const [pattern, key] of sentences) {
-    const m = pattern.exec(text);
-    if (m) return { key, params: { ...m.groups } };
-  }
-  return null;
-}
 
 // parts cuts what stands for itself out of a text: 'a; b, c' is [a, b, c].
 export const parts = (text) =>

@@ -1,6 +1,6 @@
 // Keyboard shortcuts: one key, a chord such as Ctrl+K, or two keys after another such as 'g o'. They are off inside fields, and
 // the user may switch all single keys off.
-import { signal, useEffect } from './html.js';
+import { signal, useLayoutEffect } from './html.js';
 import { shortcutsOn } from './theme.js';
 
 // A binding is {keys, title, run}; the last one bound to a key wins, so that a dialog's go before the page's.
@@ -10,9 +10,10 @@ let pendingUntil = 0;
 
 export const shortcuts = bindings;
 
-// useShortcuts binds keys while a component is shown: {'g o': ['key.of.title', run]}. Deps as of useEffect.
+// useShortcuts binds keys while a component is shown: {'g o': ['key.of.title', run]}. Deps as of useEffect. What is shown
+// has its keys at once, not after it was drawn: a key that comes in between would be about what was there before.
 export function useShortcuts(of, deps = []) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const mine = Object.entries(of)
       .filter(([, v]) => v)
       .map(([keys, [title, run]]) => ({ keys, title, run }));

@@ -52,6 +52,7 @@ type conn struct {
 	recent       *channel            // of the last frame
 	partial      []*channel          // those with a content that has not arrived whole
 	unfinished   int64               // octets that the server counts for them
+	bodyBefore   int                 // octets of the last large body, at most largeBodyBefore
 	more         bool                // what has arrived is not all cut: a batch was full
 	stalled      bool                // the frame at which frames stopped has no space yet
 	crowded      bool                // there is no space for the frame that has not arrived whole
@@ -99,7 +100,7 @@ func newConn(s *Server, id uint64, accepted net.Conn) *conn {
 	c.log = s.log.With("category", "connection")
 	c.input.socket, c.input.buffers = socket, &s.buffers
 	c.input.frameMax, c.input.size = loginFrameMax, readBufferTiny
-	c.input.tight, c.input.hold = c.readsTiny, c.holdFrame
+	c.input.tight, c.input.hold, c.input.place = c.readsTiny, c.holdFrame, c.place
 	c.ofUser = &userLoad{}
 	c.encoder.conn = c
 	c.mu.about.State = "starting"

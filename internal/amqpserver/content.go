@@ -2,6 +2,8 @@ package amqpserver
 
 import (
 	"slices"
+	"strings"
+	"unsafe"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
@@ -29,6 +31,7 @@ type content struct {
 	properties           []byte
 	size                 uint64 // announced
 	body                 []byte // what has arrived of a body in several frames
+	owned                []byte // its memory, with space for the head of a record before it
 	held                 int64  // octets that the server counts for it
 	announced            bool   // the engine was asked whether it may be published
 	progress             progress
@@ -102,26 +105,81 @@ func (c *conn) contentBody(ch *channel, payload []byte) error {
 	switch n := uint64(len(payload)); {
 	case n > missing:
 		return amqp.FrameError("body of %d octets announced, %d more in the last frame than missing", t.size, n-missing)
-	case n == t.size:
+	case n == t.size && n < largeBody:
 		c.published(ch, payload)
 		return nil
-	}
-	if t.announced && c.blocked.Load() && len(payload) > 0 {
+	case t.isPlaced(payload):
+		t.body = t.body[:len(t.body)+len(payload)]
+	case t.announced && c.blocked.Load() && 0 < n && n < t.size:
 		return errNoMemory // it would only grow. Source: RabbitMQ connection-blocked
-	}
-	if left := cap(t.body) - len(t.body); left < len(payload) {
-		// The announcement alone is worth nothing; what has arrived, as much again.
-		size := int(min(2*uint64(len(t.body)+len(payload)), t.size))
-		if err := c.reserveContent(ch, size-cap(t.body)); err != nil {
+	default:
+		if err := c.growBody(ch, len(payload), true); err != nil {
 			return err
 		}
-		t.body = append(make([]byte, 0, size), t.body...)
+		t.body = append(t.body, payload...)
 	}
-	t.body = append(t.body, payload...)
 	if uint64(len(t.body)) == t.size {
 		c.published(ch, t.body)
 	}
 	return nil
+}
+
+// isPlaced reports whether a payload lies where it belongs in the body.
+func (t *content) isPlaced(payload []byte) bool {
+	n := len(t.body)
+	return n+len(payload) <= cap(t.body) && len(payload) > 0 && &t.body[:n+1][n] == &payload[0]
+}
+
+// growBody makes space for n octets more of a body; errNoMemory if it has to wait. The announcement alone is worth
+// nothing; what has arrived, as much again; that another body was as large before, as much as that, unless others need
+// the space.
+func (c *conn) growBody(ch *channel, n int, wait bool) error {
+	t := &ch.content
+	had := cap(t.body)
+	if had-len(t.body) >= n {
+		return nil
+	}
+	size := int(min(2*uint64(len(t.body)+n), t.size))
+	if as := int(min(uint64(c.bodyBefore), t.size)); as > size && c.reserveContent(ch, as-had, false) == nil {
+		size = as
+	} else if err := c.reserveContent(ch, size-had, wait); err != nil {
+		return err
+	}
+	head := recordHead + len(t.exchange) + len(t.key) + len(t.properties)
+	t.owned = uncleared(head + size)
+	t.body = append(t.owned[head:head], t.body...)
+	return nil
+}
+
+// uncleared makes memory of which each octet will be written before it is read: clearing a large body takes as long as
+// receiving it.
+func uncleared(n int) []byte {
+	var b strings.Builder
+	b.Grow(n) // the only way to such memory
+	b.WriteByte(0)
+	return unsafe.Slice(unsafe.StringData(b.String()), n)[:n:n]
+}
+
+// recordHead is what the head of a record takes beside its texts and properties.
+const recordHead = 16
+
+// place is that of input.
+func (c *conn) place(number uint16, size int) []byte {
+	ch := c.channel(number)
+	if ch == nil || ch.isDeaf() {
+		return nil
+	}
+	t := &ch.content
+	n := len(t.body)
+	switch {
+	case t.stage != bodyDue || t.size < largeBody || uint64(size) > t.size-uint64(n):
+		return nil // refused when it is there, or not worth it
+	case t.announced && c.blocked.Load():
+		return nil
+	case c.growBody(ch, size, false) != nil:
+		return nil
+	}
+	return t.body[n : n+size : n+size]
 }
 
 // published turns a whole content into a command. The body is lent to it.
@@ -131,6 +189,10 @@ func (c *conn) published(ch *channel, body []byte) {
 	cmd.Exchange, cmd.Key = t.exchange, t.key
 	cmd.Properties, cmd.Body = t.properties, body
 	cmd.Mandatory, cmd.Immediate = t.mandatory, t.immediate
+	if len(body) >= largeBody {
+		cmd.Owned = t.owned
+		c.bodyBefore = min(len(body), largeBodyBefore)
+	}
 	c.input.load.held += t.held // until the engine has taken the body
 	c.unfinished -= t.held
 	t.held = 0
@@ -147,7 +209,7 @@ func (c *conn) dropContent(ch *channel) {
 		c.server.unfinished.free(c, t.held)
 		c.unfinished -= t.held
 	}
-	t.stage, t.kept, t.body, t.held = noContent, false, nil, 0
+	t.stage, t.kept, t.body, t.owned, t.held = noContent, false, nil, nil, 0
 	for i := len(c.partial) - 1; i >= 0; i-- { // mostly the last
 		if c.partial[i] == ch {
 			c.partial = slices.Delete(c.partial, i, i+1)

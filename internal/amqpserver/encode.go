@@ -139,8 +139,7 @@ func (n *encoder) deliver(ch *channel, e *vhost.Effect) {
 		return
 	}
 	n.chunk = wire.AppendDeliver(n.chunk, ch.number, e.ConsumerTag, e.Tag, e.Redelivered, v.Exchange, v.RoutingKey)
-	n.content(ch, &v)
-	n.cost += engine.DeliveryCost(e)
+	n.content(ch, &v, e, engine.DeliveryCost(e))
 }
 
 func (n *encoder) deliverGot(ch *channel, e *vhost.Effect) {
@@ -149,8 +148,7 @@ func (n *encoder) deliverGot(ch *channel, e *vhost.Effect) {
 		return
 	}
 	n.chunk = wire.AppendGetOk(n.chunk, ch.number, e.Tag, e.Redelivered, v.Exchange, v.RoutingKey, uint32(e.Count))
-	n.content(ch, &v)
-	n.cost += engine.DeliveryCost(e)
+	n.content(ch, &v, e, engine.DeliveryCost(e))
 }
 
 // noRoute is the whole reply text of basic.return.
@@ -163,7 +161,7 @@ func (n *encoder) sendBack(ch *channel, e *vhost.Effect) {
 		return
 	}
 	n.chunk = wire.AppendReturn(n.chunk, ch.number, amqp.CodeNoRoute, noRoute, v.Exchange, v.RoutingKey)
-	n.content(ch, &v)
+	n.content(ch, &v, e, 0)
 }
 
 // view renders a message and makes space for it and extra octets. A message that cannot be rendered is a fault of
@@ -180,12 +178,28 @@ func (n *encoder) view(e *vhost.Effect, extra int) (vhost.View, bool) {
 		n.Stopped(amqp.InternalError("cannot read a message"))
 		return v, false
 	}
-	n.reserve(contentMethodBytes + extra + len(v.Exchange) + len(v.RoutingKey) +
-		wire.ContentSize(len(v.Properties), len(v.Body), n.frameMax))
+	body := len(v.Body)
+	if n.lends(e, &v) {
+		body = 0
+	}
+	n.reserve(contentMethodBytes + extra + len(v.Exchange) + len(v.RoutingKey) + wire.ContentSize(len(v.Properties), body, n.frameMax))
 	return v, true
 }
 
-func (n *encoder) content(ch *channel, v *vhost.View) {
+// lends reports whether a message's body goes to the socket from where it is: copying large ones takes longer than
+// sending them.
+func (n *encoder) lends(e *vhost.Effect, v *vhost.View) bool {
+	return e.Message.Stays && len(v.Body) > chunkBytes
+}
+
+// content encodes header and body of a message, which took cost of the window.
+func (n *encoder) content(ch *channel, v *vhost.View, e *vhost.Effect, cost int64) {
 	n.chunk = wire.AppendContentHeader(n.chunk, ch.number, uint64(len(v.Body)), v.Properties)
+	if n.lends(e, v) {
+		n.conn.outbox.lend(n.chunk, wire.BodyPieces(ch.number, v.Body, n.frameMax), n.cost+cost)
+		n.chunk, n.cost = nil, 0
+		return
+	}
 	n.chunk = wire.AppendBody(n.chunk, ch.number, v.Body, n.frameMax)
+	n.cost += cost
 }

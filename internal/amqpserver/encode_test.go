@@ -232,8 +232,8 @@ func TestDeliveriesAndConfirmsAllocateNothing(t *testing.T) {
 			c.encoder.Emit(&confirm)
 		}
 		c.encoder.Flush()
-		for _, chunk := range c.outbox.mu.queue {
-			server.buffers.recycleChunk(chunk)
+		for _, p := range c.outbox.mu.queue {
+			server.buffers.recycleChunk(p.octets)
 		}
 		c.outbox.mu.queue = c.outbox.mu.queue[:0]
 	}
@@ -312,7 +312,8 @@ func TestPublishesAllocateNothing(t *testing.T) {
 	stream := bytes.Repeat(slices.Concat(publishing(1, "some.routing.key", strings.Repeat("b", 1024)),
 		method(1, &wire.BasicAck{DeliveryTag: 1})), 200)
 	run := func() {
-		copy(c.input.lend(), stream)
+		buf, _ := c.input.lend()
+		copy(buf, stream)
 		c.input.start, c.input.end = 0, len(stream)
 		if err := c.frames(); err != nil {
 			t.Fatal(err)

@@ -26,16 +26,54 @@ type input struct {
 	tight func() bool   // there is little space: read into tiny buffers; may be nil
 	hold  func(n int64) // counts the octets of a large buffer that waits for the rest of a frame; may be nil
 	held  int64         // those
+
+	// place says where the payload of a large body frame goes, of so many octets, if not into the buffer; may be nil.
+	place  func(channel uint16, size int) []byte
+	placed wire.Frame // the frame under way whose payload is read to its place; its type is zero if there is none
+	rest   []byte     // of its payload: what has not come
+	direct int        // octets of rest that were lent for the read under way
 }
 
 // frame cuts the next frame, ok if it is there whole. It lives as long as the load. Errors are *amqp.Error.
 func (in *input) frame() (f wire.Frame, ok bool, err error) {
-	if in.start == in.end {
+	switch {
+	case in.start == in.end:
 		return wire.Frame{}, false, nil
+	case in.placed.Type != 0: // of which all but the end has come
+		f, in.placed = in.placed, wire.Frame{}
+		in.start++
+		return f, true, wire.CheckEnd(f, in.load.buf[in.start-1])
 	}
 	f, n, err := wire.ParseFrame(in.load.buf[in.start:in.end], in.frameMax)
+	if n == 0 && err == nil {
+		in.begin()
+	}
 	in.start += n
 	return f, n > 0, err
+}
+
+// begin puts what has come of a large body frame in its place, where the rest of it will be read to.
+func (in *input) begin() {
+	begun := in.load.buf[in.start:in.end]
+	f, size, ok := wire.BodyBegun(begun)
+	if !ok || in.place == nil || size-len(f.Payload) < placedMin {
+		return
+	}
+	payload := in.place(f.Channel, size)
+	if payload == nil {
+		return
+	}
+	in.rest = payload[copy(payload, f.Payload):]
+	f.Payload = payload
+	in.placed, in.start = f, in.end
+}
+
+// begun is how many octets have come of the frame under way.
+func (in *input) begun() int {
+	if in.placed.Type != 0 {
+		return len(in.placed.Payload) - len(in.rest)
+	}
+	return in.end - in.start
 }
 
 // uncut puts the frame back that was cut last.
@@ -93,9 +131,16 @@ func (in *input) fill() error {
 	if n == 0 {
 		return err
 	}
-	in.end += n
 	in.received.Add(uint64(n))
 	in.reads.Add(1)
+	if in.direct > 0 {
+		m := min(n, in.direct)
+		in.rest = in.rest[m:]
+		in.end += n - m
+		in.size = readBufferSmall // what comes of the next message before its body
+		return nil
+	}
+	in.end += n
 	switch {
 	case n == in.free && len(in.load.buf) <= readBufferTiny:
 		in.size = readBufferSmall
@@ -118,7 +163,10 @@ func (in *input) nextSize() int {
 }
 
 // lend is that of lender.
-func (in *input) lend() []byte {
+func (in *input) lend() (first, then []byte) {
+	if in.direct = min(len(in.rest), readBufferLarge); in.direct > 0 {
+		return in.lendRest()
+	}
 	switch {
 	case in.load == nil:
 		in.load = in.buffers.load(in.nextSize())
@@ -130,7 +178,20 @@ func (in *input) lend() []byte {
 		in.move(in.load)
 	}
 	in.free = len(in.load.buf) - in.end
-	return in.load.buf[in.end:]
+	return in.load.buf[in.end:], nil
+}
+
+// lendRest lends the place of a payload. Behind it there is little space for what comes next: that would be copied.
+func (in *input) lendRest() (first, then []byte) {
+	first = in.rest[:in.direct]
+	if len(first) < len(in.rest) {
+		return first, nil
+	}
+	if in.load == nil {
+		in.load = in.buffers.load(min(in.nextSize(), readBufferSmall))
+	}
+	in.start, in.end = 0, 0
+	return first, in.load.buf[:min(len(in.load.buf), placedTail)]
 }
 
 // idle is that of lender.

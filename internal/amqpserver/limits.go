@@ -19,6 +19,16 @@ const (
 	// commandsKept is the capacity of a batch that is kept with its buffer: batchCommandsMax, as slices grow.
 	commandsKept = 4 << 10
 
+	// largeBody is the size from which on a body has memory of its own, which it keeps in the virtual host. Of its
+	// frames, the payload is read to where it stays if placedMin octets of it have not come yet, and with it no more
+	// than placedTail of what comes behind. largeBodyBefore bounds what is made for a body at once because another
+	// was as large before.
+	// Source: ours, decision 22.
+	largeBody       = 64 << 10
+	largeBodyBefore = 16 << 20
+	placedMin       = 8 << 10
+	placedTail      = 4 << 10
+
 	// chunkBytes is the size of the pieces that frames are encoded into; what begins to be encoded gets a small one,
 	// which is enough for a message or two: a thousand connections get one each at the same time.
 	// Source: ours, decision 22.

@@ -64,6 +64,11 @@ func Defaults() Options {
 	}
 }
 
+// unfinishedMost is how many octets of incomplete messages a connection may have: one message at least.
+func (o *Options) unfinishedMost() int64 {
+	return max(o.UnfinishedMaxConnection, o.MessageMax+int64(o.FrameMax))
+}
+
 func (o *Options) validate() error {
 	switch {
 	case o.Log == nil:

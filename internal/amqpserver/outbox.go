@@ -24,14 +24,20 @@ type outbox struct {
 
 	mu struct {
 		sync.Mutex
-		queue    [][]byte // chunks
-		cost     int64    // window taken by what is in queue
-		unsent   int      // octets in queue and with the writer
-		answers  int64    // octets in queue that took no window
-		sealed   bool     // connection.close or close-ok is in
-		finished bool     // nothing more comes: the writer ends when the queue is empty
-		broken   bool     // the socket takes nothing more
+		queue    []piece
+		cost     int64 // window taken by what is in queue
+		unsent   int   // octets in queue and with the writer
+		answers  int64 // octets in queue that took no window
+		sealed   bool  // connection.close or close-ok is in
+		finished bool  // nothing more comes: the writer ends when the queue is empty
+		broken   bool  // the socket takes nothing more
 	}
+}
+
+// piece is a part of what is to be sent.
+type piece struct {
+	octets []byte
+	lent   bool // by what is sent: nothing is added to it, and it serves nothing else later
 }
 
 func newOutbox(b *buffers, s *socket, answers *atomic.Int64, answersMax int64) outbox {
@@ -77,6 +83,24 @@ func (o *outbox) put(chunk []byte, cost int64) (written bool) {
 	return false
 }
 
+// lend is put of chunk and of pieces that follow it, which stay whose they are, and which nobody changes any more.
+func (o *outbox) lend(chunk []byte, pieces [][]byte, cost int64) {
+	o.mu.Lock()
+	if o.mu.sealed || o.mu.broken {
+		o.mu.Unlock()
+		o.buffers.recycleChunk(chunk)
+		return
+	}
+	o.mu.cost += cost
+	o.add(chunk)
+	for _, p := range pieces {
+		o.mu.unsent += len(p)
+		o.mu.queue = append(o.mu.queue, piece{octets: p, lent: true})
+	}
+	o.mu.Unlock()
+	signal(o.wake)
+}
+
 // seal adds the last frames and reports true, unless something was the last already.
 func (o *outbox) seal(last []byte) bool {
 	o.mu.Lock()
@@ -106,13 +130,15 @@ func (o *outbox) putSealed(frames []byte) {
 func (o *outbox) add(chunk []byte) {
 	o.mu.unsent += len(chunk)
 	if n := len(o.mu.queue); n > 0 {
-		if last, ok := o.buffers.extend(o.mu.queue[n-1], len(chunk)); ok {
-			o.mu.queue[n-1] = append(last, chunk...)
-			o.buffers.recycleChunk(chunk)
-			return
+		if last := &o.mu.queue[n-1]; !last.lent {
+			if c, ok := o.buffers.extend(last.octets, len(chunk)); ok {
+				last.octets = append(c, chunk...)
+				o.buffers.recycleChunk(chunk)
+				return
+			}
 		}
 	}
-	o.mu.queue = append(o.mu.queue, chunk)
+	o.mu.queue = append(o.mu.queue, piece{octets: chunk})
 }
 
 // finish says that nothing more comes.
@@ -162,22 +188,26 @@ func (o *outbox) isIdle() bool {
 // write sends what is put in until the outbox is finished and empty, or the socket fails: the error. One system call
 // sends all that waits. written is told the window to give back.
 func (o *outbox) write(written func(cost int64)) error {
-	var chunks, iov net.Buffers
+	var pieces []piece
+	var iov net.Buffers
 	for range o.wake {
 		for {
 			o.mu.Lock()
-			chunks, o.mu.queue = o.mu.queue, chunks[:0]
+			pieces, o.mu.queue = o.mu.queue, pieces[:0]
 			cost, answers := o.mu.cost, o.mu.answers
 			o.mu.cost, o.mu.answers = 0, 0
 			finished := o.mu.finished
 			o.mu.Unlock()
-			if len(chunks) == 0 {
+			if len(pieces) == 0 {
 				if finished {
 					return nil
 				}
 				break
 			}
-			iov = append(iov[:0], chunks...)
+			iov = iov[:0]
+			for _, p := range pieces {
+				iov = append(iov, p.octets)
+			}
 			n, err := o.send(iov)
 			o.writes.Add(1)
 			o.answers.Add(-answers)
@@ -186,10 +216,12 @@ func (o *outbox) write(written func(cost int64)) error {
 				return err
 			}
 			o.wrote(n)
-			for _, c := range chunks {
-				o.buffers.recycleChunk(c)
+			for _, p := range pieces {
+				if !p.lent {
+					o.buffers.recycleChunk(p.octets)
+				}
 			}
-			clear(chunks)
+			clear(pieces)
 			if cost > 0 {
 				written(cost)
 			}

@@ -21,6 +21,7 @@ type socket struct {
 	// The arguments and results of receive and send: closures would have to be allocated for each call.
 	in, out struct {
 		buf   []byte
+		then  []byte // of in: what is read into when buf is full; mostly empty
 		n     int
 		errno syscall.Errno
 	}
@@ -30,8 +31,8 @@ type socket struct {
 
 // lender has memory to read into that it wants to use otherwise while there is nothing to read.
 type lender interface {
-	// lend returns memory for one read, not empty.
-	lend() []byte
+	// lend returns memory for one read, not empty, and more of it, for what comes behind; that may be empty.
+	lend() (first, then []byte)
 
 	// idle says that there was nothing to read into what was lent last. It reports true if it takes that back, and
 	// will lend something else.
@@ -51,14 +52,14 @@ func newSocket(conn net.Conn) *socket {
 	s.raw = raw
 	s.receive = func(fd uintptr) bool {
 		if s.in.buf == nil {
-			s.in.buf = s.lender.lend()
+			s.in.buf, s.in.then = s.lender.lend()
 		}
-		s.in.n, s.in.errno = receive(fd, s.in.buf)
+		s.in.n, s.in.errno = receive(fd, s.in.buf, s.in.then)
 		if s.in.errno != syscall.EAGAIN {
 			return true
 		}
 		if s.lender != nil && s.lender.idle() {
-			s.in.buf = nil
+			s.in.buf, s.in.then = nil, nil
 		}
 		return false
 	}
@@ -81,7 +82,8 @@ func (s *socket) Read(p []byte) (int, error) {
 // come.
 func (s *socket) readLent(l lender) (int, error) {
 	if s.raw == nil {
-		return s.Conn.Read(l.lend())
+		first, _ := l.lend()
+		return s.Conn.Read(first)
 	}
 	s.lender = l
 	defer func() { s.lender = nil }()
@@ -93,7 +95,7 @@ func (s *socket) read(p []byte) (int, error) {
 	for {
 		s.in.buf = p
 		err := s.raw.Read(s.receive)
-		s.in.buf = nil
+		s.in.buf, s.in.then = nil, nil
 		switch {
 		case err != nil:
 			return 0, err

@@ -8,10 +8,24 @@ import (
 // canAskKernel says that receive and send work here.
 const canAskKernel = true
 
-// receive reads what is there; EAGAIN if that is nothing. p is not empty.
-func receive(fd uintptr, p []byte) (int, syscall.Errno) {
+// receive reads what is there, into p and then into q; EAGAIN if that is nothing. p is not empty.
+func receive(fd uintptr, p, q []byte) (int, syscall.Errno) {
+	if len(q) > 0 {
+		return receiveInto(fd, [2][]byte{p, q})
+	}
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, fd,
 		uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), syscall.MSG_DONTWAIT, 0, 0)
+	return int(n), errno
+}
+
+// receiveInto is receive of p and q. The socket does not block.
+func receiveInto(fd uintptr, parts [2][]byte) (int, syscall.Errno) {
+	var iov [2]syscall.Iovec
+	for i, p := range parts {
+		iov[i].Base = unsafe.SliceData(p)
+		iov[i].SetLen(len(p))
+	}
+	n, _, errno := syscall.RawSyscall(syscall.SYS_READV, fd, uintptr(unsafe.Pointer(&iov)), uintptr(len(iov)))
 	return int(n), errno
 }
 

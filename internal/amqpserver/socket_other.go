@@ -7,7 +7,7 @@ import "syscall"
 // canAskKernel says that receive and send do not work here.
 const canAskKernel = false
 
-func receive(uintptr, []byte) (int, syscall.Errno) { return 0, syscall.ENOSYS }
+func receive(uintptr, []byte, []byte) (int, syscall.Errno) { return 0, syscall.ENOSYS }
 
 func send(uintptr, []byte) (int, syscall.Errno) { return 0, syscall.ENOSYS }
 

@@ -89,6 +89,13 @@ func TestSocketWritesWhatTheKernelTakes(t *testing.T) {
 	for i := 0; !full || len(said) < 8<<20; i++ {
 		chunk := append(b.chunk(directBytesMax), bytes.Repeat([]byte{byte(i)}, 1+i%directBytesMax)...)
 		said = append(said, chunk...)
+		if i%5 == 4 { // a large body goes to the socket from where it is
+			body := bytes.Repeat([]byte{byte(i)}, 3*chunkBytes)
+			said = append(said, body...)
+			o.lend(chunk, [][]byte{body[:chunkBytes], body[chunkBytes:]}, 1)
+			full = true
+			continue
+		}
 		full = !o.put(chunk, 1) || full
 	}
 	written := make(chan error)

@@ -36,14 +36,17 @@ type UnfinishedMessages struct {
 	Ended   uint64 // connections that ended because a message or a frame did not come on, or found no space
 }
 
-// take asks for n octets more, and reports whether c has them. If not, c waits: eased tells it to ask again.
-func (u *unfinished) take(c *conn, n int64) bool {
+// take asks for n octets more, and reports whether c has them. If not, and if it is to wait, c waits: eased tells it to
+// ask again.
+func (u *unfinished) take(c *conn, n int64, wait bool) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	at := slices.Index(u.mu.waiting, c)
 	switch {
 	case u.mu.pass == c:
 	case u.fits(c.user, n) && (at >= 0 || !u.isAwaitedBy(c.user)): // nobody is overtaken whom that would cost space
+	case !wait:
+		return false
 	case u.mu.pass == nil && (at == 0 || len(u.mu.waiting) == 0):
 		u.mu.pass = c
 	default:
@@ -135,13 +138,16 @@ func (c *conn) contentHeld(ch *channel, n int) error {
 	return nil
 }
 
-// reserveContent asks for n octets more for ch's content: errNoMemory if it has to wait. Other
-// errors end the connection.
-func (c *conn) reserveContent(ch *channel, n int) error {
+// reserveContent asks for n octets more for ch's content: errNoMemory if it has to wait, or would have to. Other
+// errors, if it is to wait, end the connection.
+func (c *conn) reserveContent(ch *channel, n int, wait bool) error {
+	if !wait && c.exceedsUnfinished(n) {
+		return errNoMemory
+	}
 	if err := c.checkUnfinished(n); err != nil {
 		return err
 	}
-	if !c.server.unfinished.take(c, int64(n)) {
+	if !c.server.unfinished.take(c, int64(n), wait) {
 		return errNoMemory
 	}
 	c.unfinished += int64(n)
@@ -152,11 +158,15 @@ func (c *conn) reserveContent(ch *channel, n int) error {
 // checkUnfinished refuses more than a connection may have of messages that have not arrived whole. Waiting would not
 // help: what they lack is behind the frame that has no space.
 func (c *conn) checkUnfinished(n int) error {
-	most := max(c.server.options.UnfinishedMaxConnection, c.server.options.MessageMax+int64(c.server.options.FrameMax))
-	if c.server.options.UnfinishedMaxConnection > 0 && c.unfinished+int64(n) > most {
-		return c.endUnfinished("more than %d octets in incomplete messages", most)
+	if c.exceedsUnfinished(n) {
+		return c.endUnfinished("more than %d octets in incomplete messages", c.server.options.unfinishedMost())
 	}
 	return nil
+}
+
+func (c *conn) exceedsUnfinished(n int) bool {
+	o := &c.server.options
+	return o.UnfinishedMaxConnection > 0 && c.unfinished+int64(n) > o.unfinishedMost()
 }
 
 // endUnfinished counts and makes a refusal that ends the connection.
@@ -236,7 +246,7 @@ func (c *conn) checkProgress(now time.Time) error {
 		t := &ch.content
 		if ch.isDeaf() {
 			c.dropContent(ch)
-		} else if t.progress.look(len(t.body)) {
+		} else if t.progress.look(len(t.body) + c.input.begun()) {
 			return c.endUnfinished("message on channel %d is stalled: %d of %d octets received, almost none for %v",
 				ch.number, len(t.body), t.size, timeout)
 		}

@@ -145,7 +145,8 @@ func (r *runner) flushDoors() {
 // resolve fills in the bytes of a message that lies in the log: lent until release, or to stay.
 func (r *runner) resolve(m *vhost.Delivered, stay bool) {
 	if m.Record == nil && !m.Ref.IsZero() {
-		m.Record = r.record(m.Ref, stay)
+		m.Stays = m.Ref.Size >= batchBytesMax/4 // a part of a batch holds it
+		m.Record = r.record(m.Ref, stay || m.Stays)
 	}
 	if m.History == nil && !m.HistoryRef.IsZero() {
 		if h := &r.history; h.ref != m.HistoryRef || stay && !h.stays {

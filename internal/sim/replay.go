@@ -21,7 +21,7 @@ func (w *world) entryOf(f *fact.Fact, index storage.Index, durable bool) *ledger
 	if e.HasHistory {
 		c := w.contents[f.History]
 		e.Deaths, e.Resent, e.First, e.Way = c.deaths, c.resent, c.first, w.ways[f.History]
-	} else if m := w.Messages[e.Message]; m != nil && !w.contents[ref].edited { // an edited one came as it was sent then
+	} else if m := w.Messages[e.Message]; m != nil && !w.contents[ref].edited { // an edited one came as it was sent
 		e.Way = ledger.Way{Exchange: m.Exchange, Keys: m.Keys}
 	}
 	return e

@@ -131,7 +131,7 @@ const (
 	Recovered
 )
 
-// Command is one request to the machine. Byte slices are lent for the call of Step.
+// Command is one request to the machine. Byte slices are lent for the call of Step, except Owned and Body in it.
 type Command struct {
 	Kind    CommandKind
 	Conn    fact.ConnID
@@ -139,8 +139,11 @@ type Command struct {
 
 	Exchange, Key    []byte
 	Properties, Body []byte // raw properties as in the header frame, without CC and BCC changes; the whole body
-	Mandatory        bool
-	Immediate        bool
+	// Owned is memory that ends with Body, or nil. It is the machine's from now on: the machine may keep it, and write
+	// before Body. So a large body need not be copied.
+	Owned     []byte
+	Mandatory bool
+	Immediate bool
 	// a Publish that waits in delayed exchanges is answered by an Answered for each, with the ID as Name
 	AskIDs bool
 

@@ -79,6 +79,7 @@ func (v *VHost) delivered(q *queueState, seq queue.Seq, e *queue.Entry) Delivere
 	d := Delivered{Ref: e.Ref(v.log), Dialect: v.options.Dialect}
 	if e.Flags&queue.Volatile != 0 {
 		d.Record = v.volatile.read(d.Ref)
+		d.Stays = len(d.Record) >= volatileChunkBytes/4
 	}
 	if e.Flags&queue.HasHistory == 0 && !q.settings.Counts {
 		return d

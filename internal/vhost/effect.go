@@ -65,6 +65,7 @@ type Delivered struct {
 	Acquired   uint32 // x-acquired-count; zero unless the queue counts
 	Count      uint32 // x-delivery-count; likewise
 	Dialect    Dialect
+	Stays      bool // Record is not written again: whoever has it may keep it, and with it at most five times its size
 }
 
 // WindowCost is what handing over a record of size bytes takes from a connection's window, in bytes: the

@@ -92,10 +92,15 @@ func (s *step) store(kind fact.Kind, durable bool, size int, fill func([]byte) [
 	} else {
 		r = s.volatile.store(size, fill)
 	}
+	s.traceStored(kind, durable, r)
+	return r
+}
+
+// traceStored tells a trace what was stored.
+func (s *step) traceStored(kind fact.Kind, durable bool, r storage.Ref) {
 	if s.out.Trace {
 		s.out.Facts = append(s.out.Facts, fact.Fact{Kind: kind, Durable: durable, Bytes: s.record(r)})
 	}
-	return r
 }
 
 // write appends a record, or a history, to the batch as a fact of its own, and names it.

@@ -69,6 +69,7 @@ func (s *step) publish(ch *channel, c *Command) *amqp.Error {
 func (s *step) publishFrom(record storage.Ref, ch *channel, c *Command) (full bool, _ *amqp.Error) {
 	p := publication{ch: ch}
 	p.record = record
+	s.volatile.offered = c.Owned
 	if err := p.parse(c); err != nil {
 		return false, err
 	}
@@ -537,47 +538,6 @@ func (q *queueState) priorityOf(m *message) uint8 {
 		return quorumPriority
 	}
 	return m.priority
-}
-
-// recordOf names m's record where a copy can refer to it, storing it first if need be. A durable copy takes no record
-// of an older batch that only transient copies refer to: the log may have given it back where those are not known.
-func (s *step) recordOf(m *message, durable bool) storage.Ref {
-	borrowed := m.borrowed && m.record.Index != s.Index
-	if !m.record.IsZero() && !(durable && borrowed) {
-		return m.record
-	}
-	if !durable && !m.recordVolatile.IsZero() {
-		return m.recordVolatile
-	}
-	c, octets := &m.content, s.octetsOf(&m.body)
-	size := 1 + 2 + len(c.Exchange) + len(c.Key) + 4 + len(c.Properties) + len(octets)
-	ref := s.store(fact.Stored, durable, size, func(b []byte) []byte { return fact.AppendRecord(b, c, octets) })
-	if durable {
-		m.record = ref
-	} else {
-		m.recordVolatile = ref
-	}
-	return ref
-}
-
-// historySpare is how many bytes an encoded history of few deaths has besides its keys and names, about.
-const historySpare = 160
-
-func (s *step) historyOf(m *message, durable bool) storage.Ref {
-	if !m.historyRef.IsZero() {
-		return m.historyRef
-	}
-	if !durable && !m.historyVolatile.IsZero() {
-		return m.historyVolatile
-	}
-	b := fact.AppendHistory(make([]byte, 0, m.history.Size()+historySpare), m.history)
-	ref := s.store(fact.Remembered, durable, len(b), func(to []byte) []byte { return append(to, b...) })
-	if durable {
-		m.historyRef = ref
-	} else {
-		m.historyVolatile = ref
-	}
-	return ref
 }
 
 // PublishKeys lists the routing keys of a Publish: its own, CC and BCC. Headers that do not decode have none.

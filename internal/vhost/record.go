@@ -147,3 +147,64 @@ func (m *message) scan() *amqp.PropertyScan {
 	}
 	return &m.properties
 }
+
+// recordOf names m's record where a copy can refer to it, storing it first if need be. A durable copy takes no record
+// of an older batch that only transient copies refer to: the log may have given it back where those are not known.
+func (s *step) recordOf(m *message, durable bool) storage.Ref {
+	borrowed := m.borrowed && m.record.Index != s.Index
+	if !m.record.IsZero() && !(durable && borrowed) {
+		return m.record
+	}
+	if !durable && !m.recordVolatile.IsZero() {
+		return m.recordVolatile
+	}
+	c, octets := &m.content, s.octetsOf(&m.body)
+	if !durable && s.volatile.isOffered(octets) {
+		if m.recordVolatile = s.adopt(c, octets); !m.recordVolatile.IsZero() {
+			return m.recordVolatile
+		}
+	}
+	size := 1 + 2 + len(c.Exchange) + len(c.Key) + 4 + len(c.Properties) + len(octets)
+	ref := s.store(fact.Stored, durable, size, func(b []byte) []byte { return fact.AppendRecord(b, c, octets) })
+	if durable {
+		m.record = ref
+	} else {
+		m.recordVolatile = ref
+	}
+	return ref
+}
+
+// headSpare is how many bytes most heads of records have at most.
+const headSpare = 512
+
+// adopt makes a record of the memory that a body came in: zero if the head has no space before it.
+func (s *step) adopt(head *fact.Head, octets []byte) storage.Ref {
+	h := fact.AppendHead(make([]byte, 0, headSpare), head)
+	ref := s.volatile.adopt(h, octets)
+	if ref.IsZero() {
+		return ref
+	}
+	s.work += len(h)
+	s.traceStored(fact.Stored, false, ref)
+	return ref
+}
+
+// historySpare is how many bytes an encoded history of few deaths has besides its keys and names, about.
+const historySpare = 160
+
+func (s *step) historyOf(m *message, durable bool) storage.Ref {
+	if !m.historyRef.IsZero() {
+		return m.historyRef
+	}
+	if !durable && !m.historyVolatile.IsZero() {
+		return m.historyVolatile
+	}
+	b := fact.AppendHistory(make([]byte, 0, m.history.Size()+historySpare), m.history)
+	ref := s.store(fact.Remembered, durable, len(b), func(to []byte) []byte { return append(to, b...) })
+	if durable {
+		m.historyRef = ref
+	} else {
+		m.historyVolatile = ref
+	}
+	return ref
+}

@@ -75,7 +75,9 @@ func (s *step) bufferInTx(ch *channel, c *Command) *amqp.Error {
 		}
 		k := &h.command
 		k.Exchange, k.Key = bytes.Clone(c.Exchange), bytes.Clone(c.Key)
-		k.Properties, k.Body = bytes.Clone(properties), bytes.Clone(c.Body)
+		if k.Properties = bytes.Clone(properties); c.Owned == nil {
+			k.Body = bytes.Clone(c.Body)
+		}
 	} else {
 		first, last, err := ch.tags(c)
 		if err == nil && ch.unacked.at(c.Tag) != nil && tx.settles(c.Tag) {

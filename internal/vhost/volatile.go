@@ -12,6 +12,8 @@ type volatileStore struct {
 	last   storage.Index
 	idle   []*volatileChunk // closed before anything referred to them: looked at when the step ends
 
+	offered []byte // Owned of the Publish that is being decided, until it is adopted; nil if there is none
+
 	bytesMax int             // that may be in memory, of closed chunks
 	bytes    int             // in memory, of closed chunks
 	closed   []storage.Index // in the order of their making, from oldest on; some may be gone
@@ -24,6 +26,7 @@ type volatileChunk struct {
 	bytes []byte
 	page  storage.Ref // where the bytes are if they are not in memory
 	refs  int         // copies and histories that lie in it
+	new   bool        // made in this step: the message may go to more queues
 }
 
 func newVolatileStore(pages storage.Pages) volatileStore {
@@ -47,12 +50,35 @@ func (v *volatileStore) store(size int, fill func([]byte) []byte) storage.Ref {
 
 // alone stores a copy of a record in a chunk of its own: what stays for long must not hold what it came with.
 func (v *volatileStore) alone(record []byte) storage.Ref {
+	return v.own(append([]byte(nil), record...))
+}
+
+// own makes a chunk of one record.
+func (v *volatileStore) own(record []byte) storage.Ref {
 	v.last++
-	c := &volatileChunk{index: v.last, bytes: append([]byte(nil), record...)}
+	c := &volatileChunk{index: v.last, bytes: record, new: true}
 	v.chunks[c.index] = c
 	v.idle = append(v.idle, c) // until something refers to it
 	v.ended(c)
 	return storage.Ref{Index: c.index, Size: uint32(len(record))}
+}
+
+// isOffered reports whether a body lies in the memory that is offered.
+func (v *volatileStore) isOffered(body []byte) bool {
+	return len(v.offered) > 0 && len(body) > 0 && &v.offered[len(v.offered)-1] == &body[len(body)-1]
+}
+
+// adopt makes a chunk of the memory that is offered, in which body lies: a record that begins with head. It returns
+// zero if head has no space there.
+func (v *volatileStore) adopt(head, body []byte) storage.Ref {
+	start := len(v.offered) - len(body) - len(head)
+	if start < 0 {
+		return storage.Ref{}
+	}
+	record := v.offered[start:]
+	v.offered = nil
+	copy(record, head)
+	return v.own(record)
 }
 
 // close ends the open chunk: no record will be added to it.
@@ -75,8 +101,9 @@ func (v *volatileStore) ended(c *volatileChunk) {
 // sweep forgets the closed chunks that nothing refers to, and spills the oldest others if they are too many. Between
 // storing a record and making a copy of it no sweep may come.
 func (v *volatileStore) sweep() {
+	v.offered = nil
 	for _, c := range v.idle {
-		if c.refs == 0 {
+		if c.new = false; c.refs == 0 {
 			v.forget(c)
 		}
 	}
@@ -142,7 +169,7 @@ func (v *volatileStore) retain(i storage.Index) { v.chunk(i).refs++ }
 func (v *volatileStore) release(i storage.Index) {
 	c := v.chunk(i)
 	c.refs--
-	if c.refs == 0 && c != v.open {
+	if c.refs == 0 && c != v.open && !c.new {
 		v.forget(c)
 	}
 }

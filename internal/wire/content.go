@@ -69,6 +69,33 @@ func AppendBody(b []byte, channel uint16, body []byte, frameMax uint32) []byte {
 	return b
 }
 
+// BodyPieces lists the frames of AppendBody as pieces, in order, that lie in body, or in memory of their own: what is
+// around the payloads.
+func BodyPieces(channel uint16, body []byte, frameMax uint32) (pieces [][]byte) {
+	most := len(body)
+	if frameMax != 0 {
+		most = max(int(frameMax)-FrameOverhead, 1)
+	}
+	around := make([]byte, 0, FrameOverhead*((len(body)+most-1)/max(most, 1)))
+	for len(body) > 0 {
+		n := min(len(body), most)
+		from := len(around)
+		if len(pieces) > 0 {
+			from-- // the end of the frame before
+		}
+		start := 0
+		around, start = beginFrame(around, FrameBody, channel)
+		binary.BigEndian.PutUint32(around[start-4:], uint32(n))
+		pieces = append(pieces, around[from:start:start], body[:n:n])
+		around = append(around, FrameEnd)
+		body = body[n:]
+	}
+	if len(pieces) > 0 {
+		pieces = append(pieces, around[len(around)-1:])
+	}
+	return pieces
+}
+
 // ContentSize returns how many octets AppendContentHeader and AppendBody append together.
 func ContentSize(properties, bodySize int, frameMax uint32) int {
 	size := FrameOverhead + contentHeaderSize + properties + bodySize

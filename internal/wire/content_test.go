@@ -43,6 +43,9 @@ func TestAppendBody(t *testing.T) {
 	} {
 		body := bytes.Repeat([]byte("abcdefg"), c.size/7+1)[:c.size]
 		b := AppendBody(nil, 7, body, c.frameMax)
+		if pieces := bytes.Join(BodyPieces(7, body, c.frameMax), nil); !bytes.Equal(pieces, b) {
+			t.Errorf("%d octets in frames of %d: pieces differ from the frames", c.size, c.frameMax)
+		}
 		if got, want := FrameOverhead+contentHeaderSize+2+len(b), ContentSize(2, c.size, c.frameMax); got != want {
 			t.Errorf("%d octets in frames of %d: %d, foretold %d", c.size, c.frameMax, got, want)
 		}

@@ -82,10 +82,29 @@ func ParseFrame(b []byte, frameMax uint32) (f Frame, n int, err error) {
 	if !whole {
 		return Frame{}, 0, nil
 	}
-	if marker := present[size]; marker != FrameEnd {
-		return Frame{}, 0, frameError(f.Type, f.Payload, fmt.Sprintf("{invalid_frame_end_marker,%d}", marker))
+	if err := CheckEnd(f, present[size]); err != nil {
+		return Frame{}, 0, err
 	}
 	return f, FrameOverhead + int(size), nil
+}
+
+// BodyBegun decodes the header of a body frame of which b, that ParseFrame found no fault with, is the beginning. size
+// is that of the whole payload, of which f has what is there; ok is false for anything else.
+func BodyBegun(b []byte) (f Frame, size int, ok bool) {
+	if len(b) < frameHeaderSize || b[0] != FrameBody {
+		return Frame{}, 0, false
+	}
+	f = Frame{Type: FrameBody, Channel: binary.BigEndian.Uint16(b[1:]), Payload: b[frameHeaderSize:]}
+	size = int(binary.BigEndian.Uint32(b[3:]))
+	return f, size, len(f.Payload) < size
+}
+
+// CheckEnd returns the refusal of a frame behind whose payload marker comes, nil for the right one.
+func CheckEnd(f Frame, marker byte) error {
+	if marker == FrameEnd {
+		return nil
+	}
+	return frameError(f.Type, f.Payload, fmt.Sprintf("{invalid_frame_end_marker,%d}", marker))
 }
 
 // UnexpectedFrame returns the refusal, 505, of a frame that is sound but out of place.

@@ -247,7 +247,12 @@ func (cl *Clients) Compose(m *Message, hidden amqp.Table, key string, size int) 
 	for i := 8; i < size; i++ {
 		m.Body[i] = byte(cl.Published) + byte(i)
 	}
-	return vhost.Command{Kind: vhost.Publish, Key: []byte(key), Properties: m.properties(hidden), Body: m.Body}
+	c := vhost.Command{Kind: vhost.Publish, Key: []byte(key), Properties: m.properties(hidden), Body: m.Body}
+	if cl.Published%3 == 0 { // some have space for the head of a record, some have too little
+		c.Owned = append(make([]byte, 41*int(cl.Published/3%8)), m.Body...)
+		c.Body = c.Owned[len(c.Owned)-size:]
+	}
+	return c
 }
 
 // properties are a message's as its publisher sends them, with headers that consumers do not see.

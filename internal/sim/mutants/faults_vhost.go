@@ -249,7 +249,7 @@ func faultsOfVHost() []fault {
 		{ // makes durable copies of it
 			name: "vhost: refer to what only transient copies keep",
 			edits: []edit{{
-				file:  vhostDir + "publish.go",
+				file:  vhostDir + "record.go",
 				at:    `borrowed := m.borrowed && m.record.Index != s.Index`,
 				after: ` && !s.planted(FAULT)`,
 			}},
@@ -389,6 +389,19 @@ func faultsOfVHost() []fault {
 				after: `		if s.planted(FAULT) {
 			w.exchange, w.keys = "", []string{name}
 		}
+`,
+			}},
+			checks: []check{by(sim.Readable)},
+		},
+		{
+			name: "vhost: end a record that is made of a body's memory before the body ends",
+			edits: []edit{{
+				file: vhostDir + "record.go",
+				at: `	ref := s.volatile.adopt(h, octets)
+`,
+				after: `	if s.planted(FAULT) && !ref.IsZero() {
+		ref.Size--
+	}
 `,
 			}},
 			checks: []check{by(sim.Readable)},

@@ -33,7 +33,10 @@ type Record struct {
 }
 
 // AppendRecord appends the record of a message.
-func AppendRecord(b []byte, c *Head, body []byte) []byte {
+func AppendRecord(b []byte, c *Head, body []byte) []byte { return append(AppendHead(b, c), body...) }
+
+// AppendHead appends what a record has in front of the body.
+func AppendHead(b []byte, c *Head) []byte {
 	extra := len(c.CC)+len(c.BCC) > 0
 	if extra {
 		b = append(b, recordHasExtraKeys)
@@ -47,8 +50,7 @@ func AppendRecord(b []byte, c *Head, body []byte) []byte {
 		b = appendKeys(b, c.BCC)
 	}
 	b = binary.BigEndian.AppendUint32(b, uint32(len(c.Properties)))
-	b = append(b, c.Properties...)
-	return append(b, body...)
+	return append(b, c.Properties...)
 }
 
 func appendKeys(b []byte, keys [][]byte) []byte {

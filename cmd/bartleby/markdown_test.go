@@ -19,7 +19,7 @@ type block struct {
 	text     string
 }
 
-// pages are README.md and all below docs.
+// documents are README.md, in both languages, and all below docs.
 func documents(t *testing.T) (pages []string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, entry os.DirEntry, err error) error {
@@ -31,7 +31,7 @@ func documents(t *testing.T) (pages []string) {
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no pages: %v", err)
 	}
-	return append(pages, filepath.Join(root, "README.md"))
+	return append(pages, filepath.Join(root, "README.md"), filepath.Join(root, "README.zh-CN.md"))
 }
 
 // blocksOf are the blocks of a page, in their order.

@@ -22,15 +22,17 @@ type page struct {
 
 const installs = "changes the system: packaging tests it"
 
-var pages = map[string]page{
-	"README.md": {
-		before: "bartleby ctl -q declare_queue work.dead\nbartleby ctl -q publish_message work.dead x\n",
-		not: map[string]string{
-			"go run ./cmd/bartleby serve": "starts a broker",
-			"cd interop/java":             "interop runs it",
-			"make test":                   "runs this test",
-		},
+var readme = page{
+	before: "bartleby ctl -q declare_queue work.dead\nbartleby ctl -q publish_message work.dead x\n",
+	not: map[string]string{
+		"go run ./cmd/bartleby serve": "starts a broker",
+		"cd interop/java":             "interop runs it",
+		"make test":                   "runs this test",
 	},
+}
+
+var pages = map[string]page{
+	"README.md": readme, "README.zh-CN.md": readme,
 	"docs/audit.md": {
 		before: `
 			curl -X PUT $http/policies/%2F/DLX \

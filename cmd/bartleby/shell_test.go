@@ -88,7 +88,7 @@ func newPlace(t *testing.T, clock bool) *place {
 	p.moved = strings.NewReplacer(
 		":5672", ":"+port(b.AMQPAddr()), ":15672", ":"+port(b.ManagementAddr()), ":15692", ":"+port(b.PrometheusAddr()),
 		"/backups/", dir+"/backups/", "/etc/", dir+"/etc/", "/usr/local/", dir+"/usr/local/", "/var/", dir+"/var/",
-		"build/bartleby ", "bartleby ",
+		"build/bartleby ", "bartleby ", "go run ./cmd/bartleby ctl ", "bartleby ctl ",
 	)
 	return p
 }

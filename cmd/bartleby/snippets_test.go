@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -49,6 +50,21 @@ func TestCodeInPages(t *testing.T) {
 				t.Run(fmt.Sprintf("%s:%d", b.page, b.line), func(t *testing.T) { check(t, &b) })
 			}
 		}
+	}
+}
+
+func TestReadmeHasTheSameCodeInBothLanguages(t *testing.T) {
+	// If this fails, who reads Chinese is given other commands than who reads English. Comments are translated.
+	t.Parallel()
+	comment := regexp.MustCompile(`(?m)\s*(#|//) .*$`)
+	code := func(page string) (all []string) {
+		for _, b := range blocksOf(t, filepath.Join(root, page)) {
+			all = append(all, b.language+"\n"+comment.ReplaceAllString(b.text, ""))
+		}
+		return all
+	}
+	if en, zh := code("README.md"), code("README.zh-CN.md"); !slices.Equal(en, zh) {
+		t.Errorf("English:\n%s\nChinese:\n%s", strings.Join(en, "\n"), strings.Join(zh, "\n"))
 	}
 }
 

@@ -266,7 +266,7 @@ world.test('a dead letter is discarded, is found among the lost ones, and is res
     .waitFor();
   await c.broker.depth('thrown.dead', 0);
 
-  await c.dialog.getByRole('link', { name: c.say('jobs.undo') }).click();
+  await c.dialog.getByRole('link', { name: c.say('jobs.view_discarded') }).click();
   const row = c.page.getByRole('row').filter({ hasText: 'thrown-0' });
   await row.waitFor();
   assert.equal(await c.page.getByRole('row').filter({ hasText: 'earlier-0' }).count(), 0, 'of another discard');
@@ -276,6 +276,49 @@ world.test('a dead letter is discarded, is found among the lost ones, and is res
   await c.broker.depth('thrown.dead', 1); // where it was discarded, and not where it died
   await row.waitFor({ state: 'detached' });
 });
+
+world.test(
+  'a discard is undone by its button, and a careful redrive needs no consumer at a dead-letter queue',
+  async (c) => {
+    const channel = await c.broker.channel();
+    for (const name of ['oops', 'before']) await pair(channel, name, 3);
+    const discard = async () => {
+      await c.open('/letters?view=list&filter=queue:oops.dead');
+      await c.button('redrive.discard_all', { n: 3 }).click();
+      await c.dialog.getByText(c.say('redrive.would_discard', { n: 3 })).waitFor();
+      await c.button('redrive.discard', {}, c.dialog).click();
+    };
+    await c.broker.post('x/redrives/%2F', { source: { queue: 'before.dead' }, action: 'discard' });
+    await discard();
+    await c.button('jobs.undo', {}, c.dialog).click();
+    await c.dialog.getByText(c.say('redrive.would_move', { n: 3 })).waitFor();
+    await c.accessible();
+    await c.button('redrive.begin', {}, c.dialog).click();
+    await c.broker.depth('oops.dead', 3);
+    await c.broker.depth('before.dead', 0);
+    await c.button('redrive.in_background', {}, c.dialog).click();
+
+    await discard();
+    await c.broker.depth('oops.dead', 0);
+    await c.open('/lost?filter=target:oops.dead');
+    await c.button('redrive.all').click();
+    assert.ok(await c.dialog.getByRole('radio', { name: c.say('redrive.careful'), exact: true }).isChecked());
+    await c.button('redrive.try', {}, c.dialog).click();
+    await c.dialog.getByText(c.say('redrive.would_move', { n: 3 })).waitFor();
+    await c.settled();
+    assert.equal(await c.dialog.getByText(c.say('redrive.no_consumers', { queue: 'oops.dead' })).count(), 0);
+    await c.button('redrive.begin', {}, c.dialog).click();
+    await c.broker.depth('oops.dead', 3);
+
+    await discard();
+    const last = (await c.broker.get('x/redrives/%2F')).map((j) => j.id).sort((a, b) => b - a)[0];
+    await c.open(`/jobs/%2F/${last}`);
+    await c.button('jobs.undo').click();
+    await c.dialog.getByText(c.say('redrive.would_move', { n: 3 })).waitFor();
+    await c.button('redrive.begin', {}, c.dialog).click();
+    await c.broker.depth('oops.dead', 3);
+  },
+);
 
 /** Failures as Spring's RepublishMessageRecoverer publishes them anew to where dead letters go. */
 const recovered = (n, name) =>

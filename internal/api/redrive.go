@@ -98,6 +98,9 @@ type RedriveTrial struct {
 	// of Queues: those without consumers, in order. With stop_no_consumer the job stops at the first message that would
 	// go to no other
 	NoConsumers List[string] `json:"no_consumers"`
+	// of NoConsumers: the dead-letter queues, in order. They need no consumers: if there are no others, the console
+	// asks for no stop
+	DeadLetterQueues List[string] `json:"dead_letter_queues"`
 	// of NoConsumers: those to which messages of Sample would return with the expiration of their publisher, and expire
 	// again
 	Expiring List[string]        `json:"expiring"`

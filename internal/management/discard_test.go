@@ -47,6 +47,14 @@ func TestDiscardAndBringBack(t *testing.T) {
 	if trial.Matches != 3 || len(trial.Queues) != 1 || trial.Queues["dead"] != 3 {
 		t.Errorf("without a target they would go to %+v", trial)
 	}
+	if !slices.Equal(trial.NoConsumers, []string{"dead"}) || !slices.Equal(trial.DeadLetterQueues, trial.NoConsumers) {
+		t.Errorf("of the queues without consumers %q these need none: %q", trial.NoConsumers, trial.DeadLetterQueues)
+	}
+	home := d.want(200, "POST", redrives, `{"source":{"queue":"dead"},"dry_run":true}`)
+	work := decoded[api.RedriveTrial](d, home.Body.Bytes())
+	if !slices.Equal(work.NoConsumers, []string{"work"}) || len(work.DeadLetterQueues) != 0 {
+		t.Errorf("of the queues without consumers %q these need none: %q", work.NoConsumers, work.DeadLetterQueues)
+	}
 	d.redrive(`{"source":{"lost":true}}`)
 	d.later(10 * time.Millisecond)
 	if got := messageIDs(d, deadLetters+"?order=oldest"); d.job(3).Moved != 3 || got != "m0 plain m1 m2 m3" {

@@ -229,8 +229,8 @@ func showDryRun(c *command.Call, t *api.RedriveTrial) error {
 	for _, name := range slices.Sorted(maps.Keys(t.NeverDied)) {
 		fmt.Fprintf(c.Stderr, "%d would also go to %s, where they never died\n", t.NeverDied[name], name)
 	}
-	if len(t.NoConsumers) > 0 {
-		warnNoConsumers(c, strings.Join(t.NoConsumers, ", "))
+	if names := wantConsumers(c, t); len(names) > 0 {
+		warnNoConsumers(c, strings.Join(names, ", "))
 	}
 	if len(t.Expiring) > 0 {
 		fmt.Fprintf(c.Stderr, "Messages return with their expiration and would expire again in %s: start a consumer, or "+
@@ -243,6 +243,15 @@ func showDryRun(c *command.Call, t *api.RedriveTrial) error {
 		fmt.Fprintf(c.Stderr, "Of %d it is not known where they died: choose a target with --to\n", n)
 	}
 	return nil
+}
+
+// wantConsumers lists the targets whose lack of consumers matters: not dead-letter queues, unless the job would stop
+// at them.
+func wantConsumers(c *command.Call, t *api.RedriveTrial) []string {
+	if c.Options.On("stop-without-consumer") {
+		return t.NoConsumers
+	}
+	return slices.DeleteFunc(slices.Clone(t.NoConsumers), func(name string) bool { return slices.Contains(t.DeadLetterQueues, name) })
 }
 
 // warnNoConsumers says what a careful redrive does at queues without consumers: it stops, or its canary shows nothing.

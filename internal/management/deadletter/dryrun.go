@@ -106,6 +106,9 @@ func (s *API) dryRun(r *web.Request, o *vhost.JobSpec) (*api.RedriveTrial, error
 	if shown.NoConsumers, err = d.unserved(slices.Sorted(maps.Keys(t.Queues))); err != nil {
 		return nil, err
 	}
+	if shown.DeadLetterQueues, err = s.deadLetterQueues(r, shown.NoConsumers); err != nil {
+		return nil, err
+	}
 	if shown.Expiring, err = d.expiring(t.Sample, shown.NoConsumers); err != nil {
 		return nil, err
 	}
@@ -113,6 +116,18 @@ func (s *API) dryRun(r *web.Request, o *vhost.JobSpec) (*api.RedriveTrial, error
 		shown.Sample = append(shown.Sample, showSample(&x))
 	}
 	return shown, nil
+}
+
+// deadLetterQueues returns those of the queues that are dead-letter queues.
+func (s *API) deadLetterQueues(r *web.Request, names []string) ([]string, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	h, err := r.VHost(r.PathValue("vhost"))
+	if err != nil {
+		return nil, err
+	}
+	return s.reader.DeadLetterQueues(r.Context(), h, names)
 }
 
 // unserved returns those of the queues that have no consumers.

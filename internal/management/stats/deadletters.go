@@ -92,6 +92,34 @@ func (m *deadLetterQueues) role(id fact.QueueID) lint.Role {
 	return m.roles[at]
 }
 
+// DeadLetterQueues returns those of the named queues of a virtual host that are dead-letter queues, in the same order.
+// It reads all queues of the virtual host, in portions.
+func (s *Reader) DeadLetterQueues(ctx context.Context, h *accounts.VHost, names []string) (found []string, err error) {
+	var at vhost.Sampling
+	var all deadLetterQueues
+	ids := make(map[string]fact.QueueID, len(names))
+	for again := true; again; {
+		err := web.Look(ctx, s.Engine, h.Name, func(v vhost.Reader) {
+			again = v.Sample(&at, samplePortion, func(q *vhost.QueueSample) {
+				all.add(q)
+				if slices.Contains(names, q.Name) {
+					ids[q.Name] = q.ID
+				}
+			})
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	all.findRoles()
+	for _, name := range names {
+		if id, known := ids[name]; known && all.role(id) == lint.RoleDeadLetter {
+			found = append(found, name)
+		}
+	}
+	return found, nil
+}
+
 // full lists the queues in which dead letters may be ready, and stay.
 func (m *deadLetterQueues) full() (ids []fact.QueueID) {
 	for i := range m.queues {

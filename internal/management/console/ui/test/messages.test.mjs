@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { and, quote, split, suggest, without } from '../pages/messages/filter.js';
 import { originOf, stops, total, wayOf } from '../pages/messages/timeline.js';
 import { accountOf } from '../pages/messages/exception.js';
-import { intoSame, meant } from '../pages/deadletters/job-preview.js';
+import { intoSame, meant, optionsFor } from '../pages/deadletters/job-preview.js';
 import { diff } from '../pages/deadletters/diff.js';
 import { bytesOf, hex, jsonOf, kindsOf } from '../pages/messages/payload.js';
 import { bucket, count, grid, heat, range, step } from '../pages/schedule/calendar.js';
@@ -225,6 +225,16 @@ test('how many messages a redrive means, and which would come to where they are'
   assert.deepEqual(meant(of({ count: 25000 }), trial({ partial: true })), { n: 25000, partial: true, known: true });
   assert.equal(intoSame(trial()[0]), 0);
   assert.equal(intoSame(trial({ refused: { no_queue: 1, same_queue: 7 } })[0]), 7);
+});
+
+test('a careful redrive does not stop at dead-letter queues, which need no consumers', () => {
+  const stops = (no_consumers, dead_letter_queues) =>
+    optionsFor({ rate: 100, stop_no_consumer: true }, { no_consumers, dead_letter_queues });
+  assert.deepEqual(stops(['orders.dlq'], ['orders.dlq']), { rate: 100, stop_no_consumer: false });
+  assert.ok(stops(['orders', 'orders.dlq'], ['orders.dlq']).stop_no_consumer, 'orders needs some');
+  assert.ok(stops(['orders'], []).stop_no_consumer);
+  assert.ok(stops([], []).stop_no_consumer, 'the consumers may go');
+  assert.ok(optionsFor({ stop_no_consumer: true }, undefined).stop_no_consumer, 'before a dry run');
 });
 
 test('what an edit changed', () => {

@@ -6,17 +6,17 @@ import { useData } from '../../lib/live.js';
 import { href } from '../../lib/router.js';
 import { Icon } from '../../lib/icon.js';
 import { page } from '../messages/address.js';
-import { intoSame } from './job-preview.js';
+import { intoSame, optionsFor } from './job-preview.js';
 
 // placeOf is where the messages of a scope are.
 export const placeOf = (s) => (s.source.lost ? t('letters.lost_store') : s.source.queue);
 
-// Trials: served is whether the jobs need consumers at the queues that they redrive to; hurry makes them need none. dropExpiration makes
-// them remove expirations, null if they do.
-export function Trials({ vhost, scopes, trials, action, served, hurry, dropExpiration }) {
+// Trials: options are those of the jobs; hurry makes them need no consumers at the queues that they redrive to. dropExpiration makes them
+// remove expirations, null if they do.
+export function Trials({ vhost, scopes, trials, action, options, hurry, dropExpiration }) {
   return trials.map(
     (x, i) =>
-      html`<${Trial} key=${i} ...${{ vhost, action, trial: x, scope: scopes[i], served, hurry, dropExpiration }} />`,
+      html`<${Trial} key=${i} ...${{ vhost, action, trial: x, scope: scopes[i], served: optionsFor(options, x).stop_no_consumer, hurry, dropExpiration }} />`,
   );
 }
 

@@ -18,5 +18,12 @@ export function meant(scopes, trials) {
   return { n, partial: unsure.includes(true), known: !unsure.some((u, i) => u && scopes[i].count === undefined) };
 }
 
+// optionsFor are the options of a job once its dry run has answered. Dead-letter queues need no consumers: where nothing else lacks them
+// the job does not stop for want of them.
+export const optionsFor = (options, trial) =>
+  trial?.dead_letter_queues.length > 0 && trial.dead_letter_queues.length === trial.no_consumers.length
+    ? { ...options, stop_no_consumer: false }
+    : options;
+
 // intoSame is how many messages would come to the very queue where they are: they stay there, unless that is forced.
 export const intoSame = (trial) => trial.refused.same_queue || 0;

@@ -6,7 +6,7 @@ import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
 import { Progress } from '../../lib/chart.js';
 import { attempt } from '../../lib/layers.js';
-import { lacksOwner } from '../../lib/rights.js';
+import { first, lacksOwner, lacksTag, rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
 import { href, to } from '../../lib/router.js';
 import { NumberField } from '../../lib/form.js';
@@ -48,12 +48,10 @@ export const whyOf = (j) =>
 export const backTo = (j) =>
   href('/letters', { vhost: j.vhost, filter: `came-back:${j.id} redrives:>0`, view: 'list' });
 
-// discardedBy is the address of the lost letters that a discard of a queue has made. They do not have the number of the job.
-export const discardedBy = (j) =>
-  href('/lost', {
-    vhost: j.vhost,
-    filter: `cause:discarded target:${quote(j.source.queue)} lost-at:${j.begun}..${j.ended || ''}`,
-  });
+// discarded is the filter of the lost letters that a discard of a queue has made. They do not have the number of the job.
+export const discarded = (j) => `cause:discarded target:${quote(j.source.queue)} lost-at:${j.begun}..${j.ended || ''}`;
+
+export const discardedBy = (j) => href('/lost', { vhost: j.vhost, filter: discarded(j) });
 
 export const sourceOf = (j) => (j.source.lost ? t('letters.lost_store') : j.source.queue);
 export function targetOf(j) {
@@ -110,8 +108,8 @@ export function leftNote(j) {
 }
 
 // Job shows a job and its buttons; detail with all that was asked for. onEnd is told when it is over, or has stopped by itself; onJob
-// each time that something is known of it.
-export function Job({ vhost, id, detail, onEnd, onJob }) {
+// each time that something is known of it; undo is what takes back a discard.
+export function Job({ vhost, id, detail, onEnd, onJob, undo }) {
   const [done, setDone] = useState(false);
   const got = useData(
     async (abort) => {
@@ -124,10 +122,10 @@ export function Job({ vhost, id, detail, onEnd, onJob }) {
     [vhost, id],
     { every: done ? 0 : 1000, on: ['jobs'] },
   );
-  return html`<${Shown} of=${got}>${(j) => html`<${Progressing} job=${j} refresh=${got.refresh} detail=${detail} />`}</${Shown}>`;
+  return html`<${Shown} of=${got}>${(j) => html`<${Progressing} job=${j} refresh=${got.refresh} detail=${detail} undo=${undo} />`}</${Shown}>`;
 }
 
-function Progressing({ job: j, refresh, detail }) {
+function Progressing({ job: j, refresh, detail, undo }) {
   const matches = foundFor(j);
   const card = useRef();
   const [next, setNext] = useState(j.options.rate || null);
@@ -139,6 +137,7 @@ function Progressing({ job: j, refresh, detail }) {
   const held = j.state === 'paused' || j.state === 'stopped';
   const of = judged(j);
   const lacks = lacksOwner(j.user);
+  const lacksUndo = first(lacksTag('policymaker'), rightsIn(j.vhost).deadLetters('redrive'));
   const refused = Object.entries(j.refused);
   const gone = refused.reduce((n, [, k]) => n + k, 0);
   const goal = expected(j, matches);
@@ -173,7 +172,7 @@ function Progressing({ job: j, refresh, detail }) {
       }}>
       <${NumberField} label=${t('redrive.rate')} unit=${t('redrive.per_second')} min="0" value=${next} onInput=${setNext} /><button type="submit">${t('jobs.change_rate')}</button></form>`
     }
-    ${j.action === 'discard' && !j.source.lost && !going(j) && j.moved > 0 && html`<p><a href=${discardedBy(j)}>${t('jobs.undo')}</a></p>`}
+    ${j.action === 'discard' && !j.source.lost && !going(j) && j.moved > 0 && html`<p class="buttons"><${Action} lacks=${lacksUndo} onClick=${() => undo(j)}><${Icon} name="redrive" /> ${t('jobs.undo')}</${Action}> <a href=${discardedBy(j)}>${t('jobs.view_discarded')}</a></p>`}
     ${detail && html`<${Detail} job=${j} />`}
   </article>`;
 }

@@ -29,6 +29,7 @@ import {
   whyOf,
 } from './job.js';
 import { share } from './job-rate.js';
+import { undoDiscard } from './redrive.js';
 import { redriveCommand } from '../code/commands.js';
 
 // everyJob reads the jobs of the chosen virtual hosts: {jobs, hidden}. Of several those that the user may not see are hidden.
@@ -160,7 +161,7 @@ function One({ params }) {
   };
   return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${href('/jobs')}>${t('jobs.title')}</a></nav>
     <div class="page-head"><h1>${t('jobs.one', { id: params.id })}</h1>${job && !going(job) && html`<${Action} lacks=${lacksOwner(job.user)} onClick=${drop}>${t('jobs.forget')}</${Action}>`}</div>
-    <${Job} vhost=${params.vhost} id=${params.id} detail onJob=${setJob} />`;
+    <${Job} vhost=${params.vhost} id=${params.id} detail onJob=${setJob} undo=${undoDiscard} />`;
 }
 
 export const render = ({ params }) => (params.id ? html`<${One} params=${params} />` : html`<${List} />`);

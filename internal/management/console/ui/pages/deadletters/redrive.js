@@ -9,10 +9,10 @@ import { Icon } from '../../lib/icon.js';
 import { Commands } from '../../lib/states.js';
 import { here } from '../../lib/here.js';
 import { jobCommands } from '../code/commands.js';
-import { Job, noteFound } from './job.js';
+import { Job, discarded, noteFound } from './job.js';
 import { NameField } from '../messages/name-field.js';
 import { split } from '../messages/filter.js';
-import { intoSame, meant } from './job-preview.js';
+import { intoSame, meant, optionsFor } from './job-preview.js';
 import { cautious, fast, paceOf, usualStop } from './job-pace.js';
 import { atOnce, countOf, sorted } from './job-scopes.js';
 import { Trials, placeOf } from './dry-run.js';
@@ -60,6 +60,15 @@ async function placesOfMessages(vhost, signal) {
 // beginRedrive opens the dialog for scopes of a virtual host; action is redrive or discard.
 export const beginRedrive = (vhost, scopes, action = 'redrive') => open(Begin, { vhost, scopes, action });
 
+// undoDiscard opens the dialog for what a discard of a queue has made lost letters of: each returns to that queue.
+export const undoDiscard = (j) =>
+  open(Begin, {
+    vhost: j.vhost,
+    scopes: [{ source: { lost: true }, filter: discarded(j), count: j.moved }],
+    action: 'redrive',
+    undo: true,
+  });
+
 function bodyOf(scope, action, target, options, max, dry, force = false) {
   const body = { source: scope.source, action, options, dry_run: dry };
   if (scope.ids) body.ids = scope.ids;
@@ -70,7 +79,7 @@ function bodyOf(scope, action, target, options, max, dry, force = false) {
   return body;
 }
 
-function Begin({ close, vhost, scopes: offered, action }) {
+function Begin({ close, vhost, scopes: offered, action, undo }) {
   const [also, setAlso] = useState(false); // those in queues that are no dead-letter queues
   const scopes = atOnce(offered, also);
   const lost = scopes.length > 0 && scopes.every((s) => s.source.lost);
@@ -79,7 +88,7 @@ function Begin({ close, vhost, scopes: offered, action }) {
     order: 'oldest',
     strip_deaths: false,
     drop_expiration: false,
-    ...(action === 'discard' ? fast : cautious),
+    ...(action === 'discard' || undo ? fast : cautious),
   });
   const [max, setMax] = useState(null);
   const [trials, setTrials] = useState(null);
@@ -118,7 +127,15 @@ function Begin({ close, vhost, scopes: offered, action }) {
     const answers = [];
     try {
       for (const [i, s] of scopes.entries()) {
-        const body = bodyOf(s, action, target, options, max, dry, !dry && forced(i));
+        const body = bodyOf(
+          s,
+          action,
+          target,
+          dry ? options : optionsFor(options, trials[i]),
+          max,
+          dry,
+          !dry && forced(i),
+        );
         answers.push(await api.post(`x/redrives/${path`${vhost}`}`, body));
         if (!dry) noteFound(answers.at(-1), trials[answers.length - 1]);
       }
@@ -138,7 +155,7 @@ function Begin({ close, vhost, scopes: offered, action }) {
     setBusy(false);
   };
   useEffect(() => {
-    if (action === 'discard') ask(true);
+    if (action === 'discard' || undo) ask(true);
   }, [also]);
   const { n: count, partial, known } = meant(scopes, trials);
   const same = trials !== null && trials.some((x) => intoSame(x) > 0);
@@ -156,7 +173,15 @@ function Begin({ close, vhost, scopes: offered, action }) {
     return html`<${Dialog} title=${t('redrive.progress')} close=${() => close(jobs)} wide actions=${html`<button type="button" onClick=${() => close(jobs)}>${jobs.every((j) => over.includes(j.id)) ? t('redrive.close') : t('redrive.in_background')}</button>`}>
       <div class="stack" tabindex="-1" ref=${progress} role="group" aria-label=${t('redrive.progress')}>
         ${error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('redrive.only_begun', { n: jobs.length, all: scopes.length })} ${error}</p>`}
-        ${jobs.map((j) => html`<${Job} key=${j.id} vhost=${vhost} id=${j.id} onEnd=${(id) => setOver((all) => (all.includes(id) ? all : [...all, id]))} />`)}</div></${Dialog}>`;
+        ${jobs.map(
+          (j) =>
+            html`<${Job} key=${j.id} vhost=${vhost} id=${j.id} onEnd=${(id) => setOver((all) => (all.includes(id) ? all : [...all, id]))} undo=${(
+              j,
+            ) => {
+              close(jobs);
+              undoDiscard(j);
+            }} />`,
+        )}</div></${Dialog}>`;
   }
   const out = offered.out;
   if (offered.length === 0 && !out?.elsewhere.length)
@@ -186,9 +211,9 @@ function Begin({ close, vhost, scopes: offered, action }) {
     }
     ${action === 'discard' && html`<p class="buttons">${scopes.filter((s) => !s.ids).map((s) => html`<a class="button" download key=${placeOf(s)} href=${address(`x/letters/${path`${vhost}`}/export`, { filter: s.filter, queue: s.source.queue, lost: s.source.lost ? 'true' : '' })}><${Icon} name="download" /> ${t('redrive.export_first', { place: placeOf(s) })}</a>`)}</p>`}
     ${error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${error}</p>`}
-    <div aria-live="polite" tabindex="-1" ref=${results}>${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} vhost=${vhost} scopes=${scopes} trials=${trials} action=${action} served=${options.stop_no_consumer} hurry=${() => choose(fast)} dropExpiration=${dropExpiration} />`}${same && html`<${Check} label=${t('redrive.all_the_same')} value=${allTheSame} onInput=${setAllTheSame} />`}</div>
+    <div aria-live="polite" tabindex="-1" ref=${results}>${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} vhost=${vhost} scopes=${scopes} trials=${trials} action=${action} options=${options} hurry=${() => choose(fast)} dropExpiration=${dropExpiration} />`}${same && html`<${Check} label=${t('redrive.all_the_same')} value=${allTheSame} onInput=${setAllTheSame} />`}</div>
     ${mustType && trials && html`<${TextField} label=${t('frame.type_to_confirm', { what: count })} value=${typed} onInput=${setTyped} autocomplete="off" />`}
-    ${scopes.map((s, i) => html`<${Commands} key=${placeOf(s)} of=${scopes.length > 1 ? placeOf(s) : ''} commands=${jobCommands(here(), vhost, bodyOf(s, action, target, options, max, false, forced(i)))} />`)}
+    ${scopes.map((s, i) => html`<${Commands} key=${placeOf(s)} of=${scopes.length > 1 ? placeOf(s) : ''} commands=${jobCommands(here(), vhost, bodyOf(s, action, target, optionsFor(options, trials?.[i]), max, false, forced(i)))} />`)}
   </${Dialog}>`;
 }
 

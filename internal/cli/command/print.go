@@ -41,6 +41,15 @@ func (c *Call) Banner(format string, args ...any) {
 	}
 }
 
+// OneLine is JSON that was given on several lines on one, any other text as it is.
+func OneLine(text string) string {
+	var b bytes.Buffer
+	if !strings.Contains(text, "\n") || json.Compact(&b, []byte(text)) != nil {
+		return text
+	}
+	return b.String()
+}
+
 // Done ends a command that changed something. The message is for people; value may be nil.
 func (c *Call) Done(message string, value output.Cell) error {
 	switch c.Formatter() {

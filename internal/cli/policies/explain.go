@@ -49,6 +49,9 @@ func explain(c *command.Call) error {
 		if s.Name == "dead-letter-exchange" && string(value) == `""` && !c.Machine() {
 			value = output.StringCell("(default exchange)")
 		}
+		if s.Name == "cycle" && string(value) == `"shelf"` && !c.Machine() {
+			value = output.StringCell("lost letter")
+		}
 		rows = append(rows, []output.Cell{output.StringCell(s.Name), value, output.StringCell(source), output.StringCell(s.Why)})
 	}
 	if err := c.Table([]string{"setting", "value", "source", "why"}, rows); err != nil || c.Machine() {

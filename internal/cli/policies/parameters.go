@@ -35,7 +35,7 @@ func valueArgument(c *command.Call, i int) (api.PutParameter, error) {
 
 func setParameter(c *command.Call) error {
 	component, name := c.Args[0], c.Args[1]
-	c.Banner(`Setting runtime parameter "%s" for component "%s" to "%s" in vhost "%s" ...`, name, component, c.Args[2], c.VHost())
+	c.Banner(`Setting runtime parameter "%s" for component "%s" to "%s" in vhost "%s" ...`, name, component, command.OneLine(c.Args[2]), c.VHost())
 	put, err := valueArgument(c, 2)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func noParameter(c *command.Call, err error) error {
 }
 
 func setGlobalParameter(c *command.Call) error {
-	c.Banner(`Setting global runtime parameter "%s" to "%s" ...`, c.Args[0], c.Args[1])
+	c.Banner(`Setting global runtime parameter "%s" to "%s" ...`, c.Args[0], command.OneLine(c.Args[1]))
 	put, err := valueArgument(c, 1)
 	if err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 
 func explainPathHelp() string {
 	return `Events are reject, expire, overflow, delivery_limit, consumer_timeout, crash and target_missing. Each step ends with the guarantee for
-the message: kept (where it was), moved (atomically), held (in its queue, until its targets accept it), shelf (kept as a lost letter),
-lost, refused (its publisher gets a basic.nack). With --formatter json the output is one object.`
+the message: kept (where it was), moved (atomically), held (in its queue, until its targets accept it), lost letter (shelf
+in tables and JSON), lost, refused (its publisher gets a basic.nack). With --formatter json the output is one object.`
 }
 
 // explainPath tells where a message of a queue goes, whatever happens to it.
@@ -90,7 +90,11 @@ func tellPath(c *command.Call, p *api.EventPath) {
 				marks = append(marks, m.word)
 			}
 		}
-		line := s.Text + " [" + strings.Join(append([]string{s.Guarantee}, marks...), "; ") + "]"
+		guarantee := s.Guarantee
+		if guarantee == "shelf" {
+			guarantee = "lost letter"
+		}
+		line := s.Text + " [" + strings.Join(append([]string{guarantee}, marks...), "; ") + "]"
 		fmt.Fprintf(c.Stdout, "%s%s\n", strings.Repeat("   ", depth[s.Number]), line)
 	}
 }

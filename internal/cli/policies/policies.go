@@ -52,7 +52,7 @@ func setPolicy(c *command.Call) error {
 		what = "operator policy override"
 	}
 	c.Banner(`Setting %s "%s" for pattern "%s" to "%s" with priority "%d" for vhost "%s" ...`,
-		what, name, pattern, definition, priority, c.VHost())
+		what, name, pattern, command.OneLine(definition), priority, c.VHost())
 	parsed, err := parseDefinition(c, definition)
 	if err != nil {
 		return err

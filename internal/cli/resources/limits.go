@@ -64,7 +64,7 @@ func vhostLimits(c *command.Call) (api.Object[int64], error) {
 
 // setVHostLimits puts limits in place of those there are. Source: RabbitMQ rabbitmqctl set_vhost_limits.
 func setVHostLimits(c *command.Call) error {
-	c.Banner(`Setting vhost limits to "%s" for vhost "%s" ...`, c.Args[0], c.VHost())
+	c.Banner(`Setting vhost limits to "%s" for vhost "%s" ...`, command.OneLine(c.Args[0]), c.VHost())
 	limits, err := limitsArgument(c, 0)
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func noUserOr(c *command.Call, err error, name string) error {
 // setUserLimits adds limits to those there are. Source: RabbitMQ rabbitmqctl set_user_limits.
 func setUserLimits(c *command.Call) error {
 	user := c.Args[0]
-	c.Banner(`Setting user limits to "%s" for user "%s" ...`, c.Args[1], user)
+	c.Banner(`Setting user limits to "%s" for user "%s" ...`, command.OneLine(c.Args[1]), user)
 	limits, err := limitsArgument(c, 1)
 	if err != nil {
 		return err

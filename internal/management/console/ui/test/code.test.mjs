@@ -140,7 +140,7 @@ test('a job is begun by a command with the options that the dialog has', () => {
   };
   assert.equal(
     typed(jobCommands(at, 'shop', body).ctl).linux,
-    `bartleby ctl dlq redrive orders.dlq --vhost shop --where 'age:>1h' --rate 100 --canary 10 --watch 5000ms --stop-percent 20 --stop-without-consumer`,
+    `bartleby ctl dlq redrive orders.dlq --vhost shop --where 'age:>1h' --rate 100 --canary 10 --watch 5s --stop-percent 20 --stop-without-consumer`,
   );
   const lost = { source: { lost: true }, action: 'discard', ids: [4, 7] };
   assert.equal(typed(jobCommands(at, '/', lost).ctl).linux, 'bartleby ctl dlq discard 4 7 --yes --lost');

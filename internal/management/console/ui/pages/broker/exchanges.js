@@ -74,7 +74,7 @@ export async function removeExchanges(all) {
   const waiting = all.reduce((n, e) => n + (e.messages_delayed || 0), 0);
   const sure = await confirm({
     title: t('exchange.delete_title', { n: all.length, name: all[0].name }),
-    text: t('exchange.delete_text', { names: all.map((e) => e.name).join(', '), n: waiting }),
+    text: t('exchange.delete_text', { names: all.map((e) => e.name).join(t('frame.comma')), n: waiting }),
     action: t('queues.delete'),
     danger: true,
   });

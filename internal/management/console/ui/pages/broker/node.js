@@ -91,7 +91,7 @@ function Memory({ of: n }) {
 
 function Storage({ of: s }) {
   return html`<dl class="pairs"><dt>${t('storage.segments')}</dt><dd>${t('storage.files', { n: s.segments.count, size: size(s.segments.bytes) })}</dd>
-    <dt>${t('storage.live')}</dt><dd>${size(s.live_bytes)} (${percent(s.live_share)})</dd>
+    <dt>${t('storage.live')}</dt><dd>${t('frame.aside', { what: size(s.live_bytes), aside: percent(s.live_share) })}</dd>
     <dt>${t('storage.spare')}</dt><dd>${t('storage.files', { n: s.spares.count, size: size(s.spares.bytes) })}</dd>
     <dt>${t('storage.spilled')}</dt><dd>${size(s.spilled_bytes)}</dd>
     <dt>${t('storage.unsynced')}</dt><dd>${size(s.unsynced_bytes)}</dd>

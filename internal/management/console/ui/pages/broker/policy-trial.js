@@ -42,7 +42,7 @@ export function useTrial({ vhost, name, pattern, definition, priority, applyTo, 
 function Outcome({ vhost, of: m }) {
   return html`<tr><th scope="row">${m.kind === 'queue' ? html`<${QueueLink} vhost=${vhost} name=${m.name} />` : html`<${ExchangeLink} vhost=${vhost} name=${m.name} />`}</th>
     <td>${m.policy_before === m.policy_after ? m.policy_after || '–' : html`<span class="changes"><del>${m.policy_before || '–'}</del><ins>${m.policy_after || '–'}</ins></span>`}</td>
-    <td><span class="changes">${m.changes.length === 0 ? html`<span class="faint">${t('trial.nothing')}</span>` : m.changes.map((c) => html`<span key=${c.name}>${settingName(c.name)}: <del>${readable(c.name, c.before)}</del> → <ins>${readable(c.name, c.after)}</ins></span>`)}
+    <td><span class="changes">${m.changes.length === 0 ? html`<span class="faint">${t('trial.nothing')}</span>` : m.changes.map((c) => html`<span key=${c.name}>${t('frame.pair', { name: settingName(c.name), value: '' })}<del>${readable(c.name, c.before)}</del> → <ins>${readable(c.name, c.after)}</ins></span>`)}
       ${m.messages_dropped > 0 && html`<span class="tag bad">${t('trial.drops', { n: m.messages_dropped })}</span>`}</span></td></tr>`;
 }
 

@@ -188,7 +188,7 @@ const names = (queues) =>
   queues
     .slice(0, 5)
     .map((q) => q.name)
-    .join(', ') + (queues.length > 5 ? ', …' : '');
+    .join(t('frame.comma')) + (queues.length > 5 ? ' …' : '');
 
 async function each(all, run, done) {
   let k = 0;

@@ -52,7 +52,7 @@ const columnsOf = (permissions) => [
 async function removeUsers(all) {
   const sure = await confirm({
     title: t('users.delete_title', { n: all.length, name: all[0].name }),
-    text: t('users.delete_text', { names: all.map((u) => u.name).join(', ') }),
+    text: t('users.delete_text', { names: all.map((u) => u.name).join(t('frame.comma')) }),
     action: t('queues.delete'),
     danger: true,
   });

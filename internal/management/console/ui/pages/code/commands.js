@@ -1,5 +1,6 @@
 // The commands that pages show, as lists of words. Pure.
 import { ctl, curl, inVHost } from '../../lib/commands.js';
+import { durationText } from '../../lib/duration.js';
 import { patternOf } from '../broker/queue-name.js';
 
 // What pages show where they have nothing to show.
@@ -47,7 +48,7 @@ export function jobCommands(at, vhost, body) {
     ...given('--rate', o.rate),
     ...given('--canary', o.canary),
     ...(o.ramp ? ['--ramp'] : []),
-    ...given('--watch', o.watch_ms && (o.canary || o.stop_percent) && `${o.watch_ms}ms`),
+    ...given('--watch', o.watch_ms && (o.canary || o.stop_percent) && durationText(o.watch_ms)),
     ...given('--stop-percent', o.stop_percent),
     ...(o.stop_no_consumer ? ['--stop-without-consumer'] : []),
     ...(o.strip_deaths ? ['--strip-deaths'] : []),

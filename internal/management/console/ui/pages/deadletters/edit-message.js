@@ -83,7 +83,7 @@ function Edit({ close, message: l }) {
     try {
       const answer = await api.post(`${at(l)}/resend`, bodyOf(dry));
       if (!dry) {
-        const queues = answer.queues.join(', ');
+        const queues = answer.queues.join(t('frame.comma'));
         toast(
           html`<span>${keep ? t('resend.sent_kept') : t('resend.sent')}</span> ${queues && html`<span>${t('resend.reached', { queues })}</span>`}`,
         );
@@ -139,7 +139,7 @@ function notObject(text) {
 function Whereto({ message: l, answer, now, home, keep }) {
   const direct = now.to === 'queue';
   const by = direct ? home : [now.exchange || t('exchange.default'), now.key].filter(Boolean).join(' → ');
-  const queues = answer.queues.join(', ');
+  const queues = answer.queues.join(t('frame.comma'));
   const died = [home, ...(l.deaths || []).map((d) => d.queue)];
   const copies = direct || !home ? [] : answer.queues.filter((q) => !died.includes(q));
   if (answer.outcome === 'same_queue')
@@ -147,7 +147,7 @@ function Whereto({ message: l, answer, now, home, keep }) {
   if (answer.outcome !== 'redriven')
     return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('resend.would_stay', { by, why: word('refused', answer.outcome) })}</p>`;
   return html`<p class="banner" role="status">${queues && (direct ? t('resend.goes', { queues }) : t('resend.reaches', { by, queues }))} ${keep ? t('resend.original_stays') : t('resend.original_goes')}</p>
-    ${copies.length > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${t('resend.never_died', { queues: copies.join(', ') })}</p>`}`;
+    ${copies.length > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${t('resend.never_died', { queues: copies.join(t('frame.comma')) })}</p>`}`;
 }
 
 function Review({ before, now }) {

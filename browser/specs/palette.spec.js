@@ -121,8 +121,24 @@ const typed = [
   ['en', 'schedule a message', 'palette.schedule'],
   ['en', 'retry ladder', 'policies.create'],
   ['en', 'backoff', 'policies.create'],
-  ['en', 'metrics', 'node.title'],
-  ['en', 'alerts', 'node.title'],
+  ['en', 'metrics', 'monitoring.title'],
+  ['en', 'prometheus', 'monitoring.title'],
+  ['en', 'grafana', 'monitoring.title'],
+  ['en', 'alerts', 'monitoring.title'],
+  ['en', 'alarms', 'monitoring.title'],
+  ['en', 'monitoring', 'monitoring.title'],
+  ['en', 'backup', 'definitions.title'],
+  ['en', 'migrate', 'definitions.title'],
+  ['en', 'create vhost', 'vhosts.create'],
+  ['en', 'create binding', 'bind.title'],
+  ['en', 'dark mode', 'frame.theme', { name: 'dark' }],
+  ['en', 'reschedule', 'schedule.title'],
+  ['en', 'edit message', 'letters.title'],
+  ['en', 'find message', 'letters.title'],
+  ['en', 'delete policy', 'policies.title'],
+  ['en', 'docs', 'palette.docs'],
+  ['en', 'logs', 'node.title'],
+  ['en', 'pause', 'jobs.title'],
   ['en', 'permission', 'users.title'],
   ['en', 'undo', 'lost.title'],
   ['en', 'canary', 'jobs.title'],
@@ -137,19 +153,22 @@ const typed = [
   ['zh-CN', '导入', 'import.title'],
   ['zh-CN', '发布', 'palette.publish'],
   ['zh-CN', '重试阶梯', 'policies.create'],
-  ['zh-CN', '指标', 'node.title'],
+  ['zh-CN', '指标', 'monitoring.title'],
+  ['zh-CN', '告警', 'monitoring.title'],
+  ['zh-CN', '改期', 'schedule.title'],
   ['zh-CN', '权限', 'users.title'],
 ];
+// first are those that Enter opens.
+const first = ['prometheus', 'grafana', 'alerts', 'alarms', 'monitoring', 'metrics', 'pause', '告警'];
 for (const language of ['en', 'zh-CN']) {
   world.test(`the palette finds what people type (${language})`, { language }, async (c) => {
     await c.open('/');
     for (const [, text, key, params] of typed.filter(([l]) => l === language)) {
       await type(c, text);
-      await c.dialog
-        .getByRole('option')
-        .filter({ hasText: c.say(key, params) })
-        .first()
-        .waitFor();
+      const option = c.dialog.getByRole('option').filter({ hasText: c.say(key, params) });
+      await option.first().waitFor();
+      if (first.includes(text))
+        assert.match(await c.dialog.getByRole('option').first().innerText(), new RegExp(c.say(key)));
       await c.page.keyboard.press('Escape');
       await c.dialog.waitFor({ state: 'detached' });
     }
@@ -183,6 +202,91 @@ for (const language of ['en', 'zh-CN'])
     await c.page.getByText(key, { exact: true }).first().waitFor();
     assert.match(c.page.url(), /schedule\/%2F\/reminders\//);
   });
+
+world.test('users and policies are found by their names', async (c) => {
+  await c.open('/');
+  await type(c, 'erik');
+  await c.dialog
+    .getByRole('option')
+    .filter({ hasText: 'erika' })
+    .filter({ hasText: c.say('palette.user') })
+    .click();
+  await c.page.getByRole('heading', { level: 1, name: 'erika' }).waitFor();
+  await type(c, 'thumbs');
+  await c.dialog
+    .getByRole('option')
+    .filter({ hasText: c.say('palette.policy') })
+    .click();
+  await c.page.waitForURL(/\/policies\/edit\?.*policy=thumbs/);
+});
+
+world.test('an action with dots opens its dialog, which asks for the rest', async (c) => {
+  await c.open('/lint');
+  const run = async (key) => {
+    await type(c, c.say(key).replace('…', ''));
+    await c.page.keyboard.press('Enter');
+  };
+  await run('palette.publish');
+  const publish = c.page.getByRole('dialog', { name: c.say('publish.title'), exact: true });
+  await c.field('publish.exchange', {}, publish).fill('orders');
+  await c.field('publish.key', {}, publish).fill('order.created');
+  await c.field('publish.payload', {}, publish).fill('{}');
+  const box = await c.field('publish.payload', {}, publish).boundingBox();
+  assert.ok(box.width > 700, `the payload is ${box.width} px wide`);
+  assert.ok(box.y + box.height < 700, 'the payload is below the fold');
+  await c.page.keyboard.press('Control+Enter');
+  await c.text('publish.routed', {}, publish).waitFor();
+  await c.accessible();
+  await c.page.keyboard.press('Escape');
+
+  await run('palette.schedule');
+  const later = c.page.getByRole('dialog', { name: c.say('publish.schedule_title'), exact: true });
+  assert.equal(await c.field('publish.exchange', {}, later).inputValue(), 'reminders');
+  assert.equal(await c.field('publish.deliver_after', {}, later).inputValue(), '10m');
+  await c.page.keyboard.press('Escape');
+
+  await run('palette.redrive_some');
+  await c.field('choose.dead_letters', {}, c.dialog).selectOption('payments.dead');
+  await c.accessible();
+  await c.button('choose.go_on', {}, c.dialog).click();
+  const { messages } = await c.broker.get('queues/%2F/payments.dead');
+  await c.dialog.getByRole('heading', { name: c.say('redrive.title', { n: messages }) }).waitFor();
+  await c.page.keyboard.press('Escape');
+  await c.dialog.waitFor({ state: 'detached' });
+
+  c.expect(/404/);
+  await run('palette.purge_some');
+  const name = c.field('redrive.queue', {}, c.dialog);
+  await name.fill('no.such.queue');
+  await c.page.keyboard.press('Enter');
+  await c.text('choose.no_queue', { name: 'no.such.queue', vhost: '/' }, c.dialog).waitFor();
+  await name.fill('mail.welcome');
+  await c.page.keyboard.press('Enter');
+  await c.dialog.getByRole('heading', { name: c.say('queues.purge_title', { n: 1, name: 'mail.welcome' }) }).waitFor();
+  await c.page.keyboard.press('Escape');
+  await c.dialog.waitFor({ state: 'detached' });
+
+  await run('palette.delete_some');
+  await c.field('redrive.queue', {}, c.dialog).fill('mail.welcome');
+  await c.page.keyboard.press('Enter');
+  await c.dialog.getByRole('heading', { name: c.say('queues.delete_title', { n: 1, name: 'mail.welcome' }) }).waitFor();
+  await c.page.keyboard.press('Escape');
+  assert.equal(new URL(c.page.url()).pathname, '/lint', 'an action has left the page');
+});
+
+world.test('monitoring has what Prometheus needs', async (c) => {
+  await c.open('/');
+  await type(c, 'grafana');
+  await c.page.keyboard.press('Enter');
+  await c.heading('monitoring.title').waitFor();
+  const port = c.broker.arguments[c.broker.arguments.indexOf('--prometheus') + 1];
+  const url = c.page.getByRole('region', { name: c.say('monitoring.url'), exact: true });
+  assert.equal(await url.innerText(), `http://${port}/metrics`);
+  assert.equal((await fetch(await url.innerText())).status, 200);
+  await c.page.getByText(`targets: ["${port}"]`).first().waitFor();
+  assert.equal(await c.page.getByRole('link', { name: /bartleby-.*\.json|bartleby\.rules\.yml/ }).count(), 4);
+  await c.accessible();
+});
 
 world.test('Enter waits for names before it searches, and not for ever', async (c) => {
   let wait = 800;

@@ -16,12 +16,12 @@ export function rank(words, title, also = '') {
   return words.every((w) => name.includes(w) || others.includes(w)) ? 1 : -1;
 }
 
-// ranked are the rows {title, also} that words find, the best first.
+// ranked are the rows {title, also, last} that words find, the best first; last is said of one that comes after the others.
 export const ranked = (words, rows) =>
   rows
     .map((row) => ({ row, at: rank(words, row.title, row.also) }))
     .filter((x) => x.at >= 0)
-    .sort((a, b) => a.at - b.at)
+    .sort((a, b) => Number(!!a.row.last) - Number(!!b.row.last) || a.at - b.at)
     .map((x) => x.row);
 
 // named are the words of a name that an action is asked for, 'purge queue orders' for the verb purge: [orders]; null if no word is one

@@ -118,11 +118,12 @@ function everywhere() {
       .filter((name) => name !== theme.value)
       .map((name) => ({
         text: t('frame.theme', { name: t(`theme.${name}`) }),
+        also: t('also.frame.theme'),
         run: () => {
           theme.value = name;
         },
       })),
-    { title: 'keys.pause', run: togglePause },
+    { title: 'keys.pause', run: togglePause, last: true }, // after jobs, which are paused more often
     { title: 'keys.copy_link', run: () => copy(location.href) },
     { title: 'keys.help', run: () => open(Help) },
     { title: 'frame.settings', run: () => open(Settings) },

@@ -51,6 +51,7 @@ export function Palette({ close, pages, actions, lookUp: ofPages }) {
         also: a.also || also(a.title),
         lacks: lacksTag(a.needs) || a.lacks?.() || '',
         run: a.run,
+        last: a.last,
       }))
       .filter((a) => text || !a.lacks), // what cannot be done is shown, with the reason, to those who ask for it
   ]);
@@ -112,28 +113,25 @@ export function Palette({ close, pages, actions, lookUp: ofPages }) {
 }
 
 async function lookUp(text, abort) {
-  const one = async (list, kind, make, all) => {
+  const one = async (list, kind, make) => {
     const got = await api
       .get(list, { page: 1, page_size: 6, name: text, columns: 'name,vhost', disable_stats: 'true' }, { signal: abort })
-      .catch(() => []);
-    const items = all
-      ? got.filter?.((x) => x.name.toLowerCase().includes(text.toLowerCase())).slice(0, 6) || []
-      : got.items || [];
-    return items
+      .catch(() => ({ items: [] }));
+    return got.items
       .filter((x) => x.name)
       .map((x) => ({
         kind: `${kind}${x.vhost && x.vhost !== '/' ? ` · ${x.vhost}` : ''}`,
         title: x.name,
-        run: () => go(make(x)),
+        run: () => go(...[make(x)].flat()),
       }));
   };
   const lists = [
     one('queues', t('palette.queue'), (x) => to`/queues/${x.vhost}/${x.name}`),
     one('exchanges', t('palette.exchange'), (x) => to`/exchanges/${x.vhost}/${x.name}`),
     one('connections', t('palette.connection'), () => '/connections'),
-    one('policies', t('palette.policy'), () => '/policies', true),
+    one('policies', t('palette.policy'), (x) => ['/policies/edit', { vhost: x.vhost, policy: x.name }]),
   ];
-  if (may('administrator')) lists.push(one('users', t('palette.user'), (x) => to`/users/${x.name}`, true));
+  if (may('administrator')) lists.push(one('users', t('palette.user'), (x) => to`/users/${x.name}`));
   const ofVHosts = vhosts.value
     .filter((name) => name.toLowerCase().includes(text.toLowerCase()))
     .slice(0, 6)

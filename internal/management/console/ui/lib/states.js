@@ -26,8 +26,14 @@ export function Empty({ title, text, code, cli, docs, children }) {
     ${children}
     ${code && html`<${Codes} of=${code} />`}
     ${cli && html`<p class="faint">${t('frame.on_the_command_line')}</p><${Command} words=${cli} />`}
-    ${docs && html`<p><a href=${`https://github.com/bartleby-mq/bartleby/blob/main/docs/${docs}`} target="_blank" rel="noreferrer noopener">${t('frame.read_more')} <${Icon} name="external" /></a></p>`}
+    ${docs && html`<p><${Elsewhere} file=${`docs/${docs}`}>${t('frame.read_more')}</${Elsewhere}></p>`}
   </section>`;
+}
+
+// fileAt is the address of a file of the project; Elsewhere is a link to it.
+export const fileAt = (file) => `https://github.com/bartleby-mq/bartleby/blob/main/${file}`;
+export function Elsewhere({ file, children }) {
+  return html`<a href=${fileAt(file)} target="_blank" rel="noreferrer noopener">${children} <${Icon} name="external" /></a>`;
 }
 
 // Command is a command, or several one after the other, to the broker of the console, for the shells of Linux and Windows; where both are typed the same, it is there

@@ -3,6 +3,7 @@ import { t, word } from '../lib/i18n.js';
 import { api, path } from '../lib/api.js';
 import { go, to } from '../lib/router.js';
 import { open } from '../lib/layers.js';
+import { fileAt } from '../lib/states.js';
 import { oneVHost, vhost, vhosts, within } from '../lib/vhosts.js';
 import { named, wordsOf } from '../lib/find.js';
 import { rightsIn } from '../lib/rights.js';
@@ -11,29 +12,36 @@ import { lacksIn } from './deadletters/lacks.js';
 // actions are {title, needs, lacks, run}: title is the key of a text, needs the tag without which an action is not offered, lacks says
 // what else is missing. also.TITLE are other words that find one.
 const lacksAny = (right) => rightsIn(oneVHost.value).any(right);
+const dialogs = () => import('./broker/queue-dialogs.js');
+const choosing = () => import('./broker/choose.js');
 
 export const actions = [
-  { title: 'palette.redrive_some', lacks: () => lacksAny('write'), run: () => go('/letters', { vhost: vhost.value }) },
+  { title: 'palette.redrive_some', lacks: () => lacksAny('write'), run: () => choosing().then((m) => m.redriveSome()) },
+  {
+    title: 'palette.publish',
+    lacks: () => lacksAny('write'),
+    run: () => dialogs().then((m) => m.publishTo({ vhost: oneVHost.value, exchange: '' })),
+  },
+  {
+    title: 'palette.schedule',
+    lacks: () => lacksAny('write'),
+    run: () => dialogs().then((m) => m.scheduleIn(oneVHost.value)),
+  },
   {
     title: 'palette.cancel_scheduled',
     lacks: () => lacksAny('write'),
     run: () => go('/schedule', { vhost: vhost.value }),
   },
-  {
-    title: 'palette.publish',
-    lacks: () => lacksAny('write'),
-    run: () => go('/exchanges', { vhost: vhost.value }),
-  },
-  {
-    title: 'palette.schedule',
-    lacks: () => lacksAny('write'),
-    run: () => go('/schedule', { vhost: vhost.value }),
-  },
-  { title: 'palette.purge_some', lacks: () => lacksAny('read'), run: () => go('/queues', { vhost: vhost.value }) },
+  { title: 'palette.purge_some', lacks: () => lacksAny('read'), run: () => choosing().then((m) => m.purgeSome()) },
   {
     title: 'palette.delete_some',
     lacks: () => lacksAny('configure'),
-    run: () => go('/queues', { vhost: vhost.value }),
+    run: () => choosing().then((m) => m.deleteSome()),
+  },
+  {
+    title: 'bind.title',
+    lacks: () => lacksAny('write'),
+    run: () => dialogs().then((m) => m.bind({ vhost: oneVHost.value })),
   },
   { title: 'queues.create', lacks: () => lacksAny('configure'), run: () => go('/queues/new', { vhost: vhost.value }) },
   {
@@ -41,6 +49,8 @@ export const actions = [
     lacks: () => lacksAny('configure'),
     run: () => import('./broker/exchanges.js').then((m) => m.createExchange()),
   },
+  { title: 'monitoring.title', needs: 'monitoring', run: () => go('/monitoring') },
+  { title: 'palette.docs', run: () => window.open(fileAt('docs'), '_blank', 'noreferrer,noopener') },
   { title: 'policies.create', needs: 'policymaker', run: () => go('/policies/edit', { vhost: oneVHost.value }) },
   {
     title: 'policies.create_operator',

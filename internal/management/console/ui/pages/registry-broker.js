@@ -118,6 +118,13 @@ export const broker = [
     load: () => import('./broker/node.js'),
   },
   {
+    path: '/monitoring',
+    title: 'monitoring.title',
+    under: '/node',
+    needs: 'monitoring',
+    load: () => import('./broker/monitoring.js'),
+  },
+  {
     path: '/features',
     title: 'features.title',
     nav: { group: 'admin', order: 6, icon: 'check' },

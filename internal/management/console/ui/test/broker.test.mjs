@@ -13,6 +13,7 @@ import { compare, readDocument } from '../pages/broker/definitions-diff.js';
 import { remembered } from '../pages/broker/readings.js';
 import * as dagre from '../vendor/dagre.mjs';
 import { readDefinition } from '../pages/broker/policy-json.js';
+import { isLocal, metricsAt, scrapeConfig } from '../pages/broker/scrape.js';
 
 test('names of queues', () => {
   assert.equal(nameTrouble('orders/1'), '');
@@ -274,4 +275,26 @@ test('what the broker says of settings is found in the dictionaries, and says th
     );
   }
   assert.equal(said('something else', say), 'something else');
+});
+
+test('the scrape configuration is that of the documentation, for the listener that the broker has', () => {
+  const page = readFileSync(new URL('../../../../../docs/metrics.md', import.meta.url), 'utf8');
+  const own = [
+    { protocol: 'http', port: 15672 },
+    { protocol: 'http/prometheus', port: 15692, ip_address: '::' },
+  ];
+  const console = { protocol: 'http:', hostname: 'broker', port: '15672' };
+  assert.ok(page.includes(scrapeConfig(metricsAt(own, console))));
+  const secure = metricsAt([{ protocol: 'https/prometheus', port: 15691 }], console);
+  assert.deepEqual(secure, { scheme: 'https', host: 'broker', port: '15691' });
+  assert.match(scrapeConfig(secure), /scheme: https\n.*broker:15691/);
+  assert.deepEqual(metricsAt([], { protocol: 'https:', hostname: 'b', port: '' }), {
+    scheme: 'https',
+    host: 'b',
+    port: '443',
+  });
+  assert.deepEqual(
+    ['127.0.0.1', '::1', '::', '10.0.0.1'].map((ip_address) => isLocal({ ip_address })),
+    [true, true, false, false],
+  );
 });

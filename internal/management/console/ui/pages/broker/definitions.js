@@ -1,12 +1,12 @@
 // Definitions: export, and import with what it would do before it is done.
 import { html, useState } from '../../lib/html.js';
 import { t, num, has } from '../../lib/i18n.js';
-import { api, path, ask } from '../../lib/api.js';
+import { address, api, path, ask } from '../../lib/api.js';
 import { attempt, reasonOf } from '../../lib/layers.js';
 import { Icon } from '../../lib/icon.js';
 import { Field, Select } from '../../lib/form.js';
 import { save } from '../../lib/save.js';
-import { Commands } from '../../lib/states.js';
+import { Commands, Elsewhere } from '../../lib/states.js';
 import { here } from '../../lib/here.js';
 import { importCommands } from '../code/commands.js';
 import { vhosts, loadVHosts } from '../../lib/vhosts.js';
@@ -81,6 +81,8 @@ export function render() {
           })}><${Icon} name="download" /> ${t('definitions.download')}</button></p></section>
       <section class="card"><h2>${t('definitions.import')}</h2><p class="hint">${t('definitions.import_hint')}</p>
         <${Field} label=${t('definitions.file')}>${(a) => html`<input type="file" accept=".json,application/json" ...${a} onChange=${(e) => read(e.target.files[0])} />`}</${Field}></section>
+      <section class="card"><h2>${t('definitions.backup')}</h2><p class="hint">${t('definitions.backup_text')} <${Elsewhere} file="docs/backup.md">${t('frame.read_more')}</${Elsewhere}></p>
+        <p class="buttons"><a class="button" download="bartleby.tar" href=${address('x/backup')}><${Icon} name="download" /> ${t('definitions.download')}</a></p></section>
     </div>
     ${said && html`<section class=${`banner ${said.good ? 'good' : 'bad'}`} role="status"><${Icon} name=${said.good ? 'check' : 'warning'} /> <pre class="break said">${said.text}</pre></section>`}
     ${

@@ -94,7 +94,7 @@ export function render() {
   const columns = columnsOf();
   const source = useServerList(within('exchanges'), { usual: { sort: 'name' }, on: ['queues'] });
   return html`<div class="page-head"><h1>${t('exchanges.title')}</h1>
-      <${Action} lacks=${rightsIn(oneVHost.value).any('configure')} onClick=${createExchange}><${Icon} name="plus" /> ${t('exchange.create')}</${Action}></div>
+      <${Action} lacks=${rightsIn(oneVHost.value).any('configure')} onClick=${() => createExchange()}><${Icon} name="plus" /> ${t('exchange.create')}</${Action}></div>
     <${Table} id="exchanges" caption=${t('exchanges.title')} source=${source} columns=${columns} keyOf=${(e) => `${e.name || 'amq.default'} · ${e.vhost}`} selection=${picked}
       onOpen=${(e) => go(to`/exchanges/${e.vhost}/${exchangeName(e.name)}`)}
       actions=${(rows) =>
@@ -109,13 +109,15 @@ export function render() {
 }
 
 // createExchange asks for what an exchange shall be, declares it, and shows it.
-export const createExchange = () => open(Create).then((e) => e && go(to`/exchanges/${e.vhost}/${e.name}`));
+/** @param {{type?: string}} [usual] what is chosen at first */
+export const createExchange = (usual = {}) =>
+  open(Create, usual).then((e) => e && go(to`/exchanges/${e.vhost}/${e.name}`));
 
-function Create({ close }) {
+function Create({ close, type = 'direct' }) {
   const [f, set] = useState({
     vhost: oneVHost.value,
     name: '',
-    type: 'direct',
+    type,
     delayed: 'direct',
     durable: true,
     auto_delete: false,
@@ -133,7 +135,7 @@ function Create({ close }) {
     [],
     { every: 0 },
   );
-  const types = (overview.data?.exchange_types || [{ name: 'direct' }]).map((x) => x.name);
+  const types = (overview.data?.exchange_types || [{ name: type }]).map((x) => x.name);
   const put = (name) => (v) => set({ ...f, [name]: v });
   const more = parseObject(f.more);
   const trouble = nameTrouble(f.name);

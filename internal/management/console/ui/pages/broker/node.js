@@ -2,6 +2,7 @@
 import { html } from '../../lib/html.js';
 import { t, has, word, num, size, span, percent } from '../../lib/i18n.js';
 import { api } from '../../lib/api.js';
+import { href } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
 import { Icon } from '../../lib/icon.js';
@@ -35,7 +36,8 @@ export function render({ query }) {
         <section class="card"><h2>${t('node.disk')}</h2><p>${t('node.disk_free', { free: size(n.disk_free), limit: size(n.disk_free_limit) })}</p>
           <${Shown} of=${storage}>${(s) => html`<${Storage} of=${s} />`}</${Shown}></section>
         <section class="card"><h2>${t('node.listeners')}</h2><div class="table-box small" tabindex="0" role="region" aria-label=${t('node.listeners')}><table class="plain-table"><caption class="hidden">${t('node.listeners')}</caption><thead><tr><th scope="col">${t('connections.protocol')}</th><th scope="col">${t('node.address')}</th><th scope="col">${t('connections.tls')}</th></tr></thead>
-          <tbody>${n.listeners.map((l) => html`<tr key=${l.protocol + l.port}><td>${l.protocol}</td><td>${l.ip_address.includes(':') ? `[${l.ip_address}]` : l.ip_address}:${String(l.port)}</td><td>${l.tls ? t('frame_words.yes') : t('frame_words.no')}</td></tr>`)}</tbody></table></div></section>
+          <tbody>${n.listeners.map((l) => html`<tr key=${l.protocol + l.port}><td>${l.protocol}</td><td>${l.ip_address.includes(':') ? `[${l.ip_address}]` : l.ip_address}:${String(l.port)}</td><td>${l.tls ? t('frame_words.yes') : t('frame_words.no')}</td></tr>`)}</tbody></table></div>
+          <p><a href=${href('/monitoring')}>${t('monitoring.title')}</a></p></section>
         <section class="card"><h2>${t('node.places')}</h2><dl class="pairs"><dt>${t('node.data')}</dt><dd><code>${n.db_dir || t('node.in_memory')}</code></dd><dt>${t('node.config')}</dt><dd>${n.config_files.map((f) => html`<code>${f}</code> `)}${n.config_files.length === 0 && '–'}</dd><dt>${t('node.logs')}</dt><dd>${n.log_files.map((f) => html`<code>${f}</code> `)}</dd>
           ${clock.data?.now && html`<dt>${t('node.clock')}</dt><dd><${When} at=${clock.data.now} /></dd>`}
           <dt>${t('node.clock_behind')}</dt><dd>${span(n.clock_behind_ms)}</dd></dl></section></div>`}</${Shown}>

@@ -11,12 +11,25 @@ import { Commands } from '../../lib/states.js';
 import { here } from '../../lib/here.js';
 import { bindCommands, deleteCommands, publishCommands, purgeCommands } from '../code/commands.js';
 import { first, rightsIn } from '../../lib/rights.js';
+import { vhosts } from '../../lib/vhosts.js';
+import { NameField } from '../messages/name-field.js';
 import { exchangeName, parseObject } from './parts.js';
 
-// publishTo opens the dialog that publishes to an exchange; routingKey is where it begins.
+// publishTo opens the dialog that publishes: {vhost, exchange, routingKey, fixed, later}. Without fixed the virtual host and the exchange
+// are asked for; later is a delay in ms, for a message that shall wait.
 export const publishTo = (props) => open(Publish, props);
 
-function Publish({ close, vhost, exchange, routingKey = '', fixed }) {
+const usualDelay = 600_000; // ms
+
+// scheduleIn opens it for a message that waits: in a delayed exchange, if the virtual host has one.
+export async function scheduleIn(vhost) {
+  const all = await api.get(`x/scheduled/${path`${vhost}`}`).catch(() => null);
+  const exchange = all?.exchanges?.find((s) => !s.orphan)?.exchange ?? '';
+  return open(Publish, { vhost, exchange, later: usualDelay });
+}
+
+function Publish({ close, vhost: first, exchange, routingKey = '', fixed, later = null }) {
+  const [vhost, setVHost] = useState(first);
   const [f, set] = useState({
     exchange,
     key: routingKey,
@@ -28,7 +41,7 @@ function Publish({ close, vhost, exchange, routingKey = '', fixed }) {
     type: '',
     id: '',
     expiration: null,
-    delay: null,
+    delay: later,
     scheduleKey: '',
     priority: null,
   });
@@ -75,16 +88,28 @@ function Publish({ close, vhost, exchange, routingKey = '', fixed }) {
       say({ text: reasonOf(error) });
     }
   };
-  return html`<${Dialog} title=${t('publish.title')} close=${close} wide actions=${html`
+  const delay = html`<${Duration} label=${t('publish.deliver_after')} hint=${t(delayed ? 'publish.waits_in_exchange' : 'publish.waits_in_queue')} value=${f.delay} onInput=${put('delay')} required=${later !== null} />`;
+  const exchangeField = {
+    label: t('publish.exchange'),
+    value: f.exchange,
+    onInput: put('exchange'),
+    hint: f.exchange === '' ? t('publish.default_hint') : undefined,
+  };
+  return html`<${Dialog} title=${t(later === null ? 'publish.title' : 'publish.schedule_title')} close=${close} wide actions=${html`
     <div class="outcome" role="status">${said && html`<p class=${`banner ${said.good ? 'good' : 'bad'}`}>${said.text}</p>`}</div>
     <button type="button" onClick=${() => close()}>${t('frame.close')}</button><button type="submit" form="publish" class="primary">${t('publish.do')}</button>`}>
-    <form id="publish" class="form" onSubmit=${submit}>
-      <${TextField} label=${t('publish.exchange')} value=${f.exchange} onInput=${put('exchange')} hint=${f.exchange === '' ? t('publish.default_hint') : undefined} readonly=${fixed} />
-      <${TextField} label=${t('publish.key')} value=${f.key} onInput=${put('key')} autofocus />
+    <form id="publish" class="form" onSubmit=${submit} onKeyDown=${(e) => {
+      if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) e.currentTarget.requestSubmit();
+    }}>
+      ${!fixed && vhosts.value.length > 1 && html`<${Select} label=${t('queues.vhost')} value=${vhost} onInput=${setVHost} options=${vhosts.value} />`}
+      ${fixed ? html`<${TextField} ...${exchangeField} readonly />` : html`<${NameField} ...${exchangeField} vhost=${vhost} of="exchanges" autofocus />`}
+      <${TextField} label=${t('publish.key')} value=${f.key} onInput=${put('key')} autofocus=${fixed && !routingKey} />
+      ${later !== null && delay}
+      <${TextArea} className="whole" label=${t('publish.payload')} hint=${t('publish.keys_hint')} value=${f.payload} onInput=${put('payload')} rows="6" autofocus=${fixed && !!routingKey} />
       <${TextField} label=${t('publish.content_type')} value=${f.type} onInput=${put('type')} list=${['application/json', 'text/plain', 'application/octet-stream']} />
       <${TextField} label=${t('publish.message_id')} value=${f.id} onInput=${put('id')} />
       <${Duration} label=${t('publish.expiration')} value=${f.expiration} onInput=${put('expiration')} />
-      <${Duration} label=${t('publish.deliver_after')} hint=${t(delayed ? 'publish.waits_in_exchange' : 'publish.waits_in_queue')} value=${f.delay} onInput=${put('delay')} />
+      ${later === null && delay}
       <${TextField} label=${t('publish.schedule_key')} hint=${t(delayed ? 'publish.schedule_key_hint' : 'publish.schedule_key_none')} maxlength="255" readonly=${!delayed} value=${f.scheduleKey} onInput=${put('scheduleKey')} />
       <${NumberField} label=${t('publish.priority')} min="0" max="255" value=${f.priority} onInput=${put('priority')} />
       <${Select} label=${t('publish.encoding')} value=${f.encoding} onInput=${put('encoding')} options=${[
@@ -92,9 +117,8 @@ function Publish({ close, vhost, exchange, routingKey = '', fixed }) {
         ['base64', t('publish.encoding_base64')],
       ]} />
       <${Check} label=${t('publish.persistent')} value=${f.persistent} onInput=${put('persistent')} />
-      <${TextArea} className="whole" label=${t('publish.payload')} value=${f.payload} onInput=${put('payload')} rows="6" />
-      <${TextArea} label=${t('publish.headers')} hint=${t('publish.headers_hint')} error=${headers.error} value=${f.headers} onInput=${put('headers')} rows="3" />
-      <${TextArea} label=${t('publish.properties')} hint=${t('publish.properties_hint')} error=${more.error} value=${f.properties} onInput=${put('properties')} rows="3" />
+      <${TextArea} className="whole" label=${t('publish.headers')} hint=${t('publish.headers_hint')} error=${headers.error} value=${f.headers} onInput=${put('headers')} rows="3" />
+      <${TextArea} className="whole" label=${t('publish.properties')} hint=${t('publish.properties_hint')} error=${more.error} value=${f.properties} onInput=${put('properties')} rows="3" />
     </form>
     ${!headers.error && !more.error && html`<${Commands} commands=${publishCommands(here(), { vhost, exchange: f.exchange, body: bodyOf() })} />`}
   </${Dialog}>`;
@@ -205,7 +229,8 @@ async function each(all, run, done) {
 // bind opens the dialog for a binding: source and target {type, name}, either of them given.
 export const bind = (props) => open(Bind, props);
 
-function Bind({ close, vhost, source, target, delayed }) {
+function Bind({ close, vhost: first, source, target, delayed }) {
+  const [vhost, setVHost] = useState(first);
   const [f, set] = useState({
     source: source ?? '',
     type: target?.type || 'queue',
@@ -231,6 +256,7 @@ function Bind({ close, vhost, source, target, delayed }) {
   return html`<${Dialog} title=${t('bind.title')} close=${() => close(false)} actions=${html`
     <button type="button" onClick=${() => close(false)}>${t('frame.cancel')}</button><button type="submit" form="bind" class="primary">${t('bind.do')}</button>`}>
     <form id="bind" class="form" onSubmit=${submit}>
+      ${source === undefined && !target && vhosts.value.length > 1 && html`<${Select} label=${t('queues.vhost')} value=${vhost} onInput=${setVHost} options=${vhosts.value} />`}
       <${TextField} label=${t('bind.from')} value=${f.source} readonly=${source !== undefined} autofocus=${source === undefined} onInput=${(v) => set({ ...f, source: v })} required />
       <${Select} label=${t('bind.kind')} value=${f.type} disabled=${!!target} onInput=${(v) => set({ ...f, type: v })} options=${[
         ['queue', t('bind.queue')],

@@ -62,19 +62,21 @@ export function startRouter() {
   });
   document.addEventListener('click', (e) => {
     if (e.defaultPrevented || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
-    const a = e.target instanceof Element && /** @type {HTMLAnchorElement} */ (e.target.closest('a[href]'));
-    if (!a || a.target || a.hasAttribute('download') || a.origin !== location.origin) return;
-    const below = a.pathname.slice(prefix.length);
+    const a = e.target instanceof Element && e.target.closest('a[href]');
+    if (!a || a.hasAttribute('target') || a.hasAttribute('download')) return;
+    const at = new URL(a.getAttribute('href'), location.href); // a drawing's link has no pathname
+    if (at.origin !== location.origin) return;
+    const below = at.pathname.slice(prefix.length);
     if (
-      !a.pathname.startsWith(prefix + '/') ||
+      !at.pathname.startsWith(prefix + '/') ||
       below.startsWith('/api/') ||
       below.startsWith('/assets/') ||
       below.startsWith('/metrics')
     )
       return;
-    if (a.hash && a.pathname === location.pathname) return;
+    if (at.hash && at.pathname === location.pathname) return;
     e.preventDefault();
-    show(a.pathname + a.search, false);
+    show(at.pathname + at.search, false);
     scrollTo(0, 0);
   });
 }

@@ -3,8 +3,9 @@ import { html, useEffect, useMemo, useRef, useState } from '../../lib/html.js';
 import { t, num, word, lang } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
-import { href } from '../../lib/router.js';
+import { href, to } from '../../lib/router.js';
 import { Loading } from '../../lib/states.js';
+import { exchangeName } from './parts.js';
 import { curve, deadEnd, labelOf, layout, tree } from './graph.js';
 
 // useLayout loads the layouter, and places a topology, again when the key changes.
@@ -55,7 +56,20 @@ const smallest = 0.6;
 
 const nodeLink = (vhost, id) => href('/topology', { vhost, root: id });
 
-function Node({ of, vhost, root }) {
+// pageOf is the page of a node.
+export const pageOf = (vhost, n) =>
+  href(n.kind === 'queue' ? to`/queues/${vhost}/${n.name}` : to`/exchanges/${vhost}/${exchangeName(n.name)}`);
+
+let stepped = ''; // the node that was chosen in a drawing: in the next one it gets the focus
+
+// arrive gives the focus to the node that was chosen, where it is shown now.
+function arrive(within, root) {
+  if (!root || root !== stepped) return;
+  stepped = '';
+  within.querySelector(`[data-node="${CSS.escape(root)}"]`)?.focus();
+}
+
+function Node({ of, vhost, root, opens }) {
   const { node: n, x, y, w, h, title } = of;
   const marks = marksOf(n);
   const text = `${t(`bind.${n.kind}`)} ${nodeName(n)}: ${about(n)}${marks.map(([, m]) => `, ${m}`).join('')}`;
@@ -65,15 +79,18 @@ function Node({ of, vhost, root }) {
     ? `${num(n.queue.ready + n.queue.unacked)}${n.queue.waiting ? ` + ${t('topology.waiting', { n: n.queue.waiting })}` : ''}`
     : n.type || '?';
   const signs = marks.map(([m]) => m).join(' ');
-  return html`<a href=${nodeLink(vhost, n.id)} aria-label=${`${title} ${sub} ${signs} – ${text}`} data-tip=${text}><g class=${`node ${n.kind} ${n.missing ? 'missing' : ''} ${n.severity} ${n.id === root ? 'at' : ''}`} transform=${`translate(${x - w / 2} ${y - h / 2})`}><title>${text}</title>
+  const open = opens && n.id === root && !n.missing;
+  return html`<a href=${open ? pageOf(vhost, n) : nodeLink(vhost, n.id)} onClick=${() => {
+    stepped = opens && !open ? n.id : '';
+  }} aria-label=${`${title} ${sub} ${signs} – ${text}${open ? ` – ${t('topology.open')}` : ''}`} data-tip=${text} data-node=${n.id}><g class=${`node ${n.kind} ${n.missing ? 'missing' : ''} ${n.severity} ${n.id === root ? 'at' : ''}`} transform=${`translate(${x - w / 2} ${y - h / 2})`}><title>${text}</title>
     <rect class="shape" width=${w} height=${h} rx=${round} />
     ${full > 0 && html`<rect class="fill" x="2" y=${2 + (h - 4) * (1 - full)} width=${w - 4} height=${(h - 4) * full} rx="3" />`}
     <text x=${w / 2} y="20" text-anchor="middle">${title}</text>${' '}
     <text class="sub" x=${w / 2} y="36" text-anchor="middle">${sub} <tspan class="mark">${signs}</tspan></text></g></a>`;
 }
 
-// Graph draws a topology; at is where SVG's element is kept, for export.
-export function Graph({ topology, at }) {
+// Graph draws a topology; at is where SVG's element is kept, for export. With opens the node that it is around leads to its own page.
+export function Graph({ topology, at, opens = false }) {
   const placed = useLayout(topology);
   const own = useRef();
   const box = at || own;
@@ -84,6 +101,7 @@ export function Graph({ topology, at }) {
     const scale = box.current.clientWidth / placed.width || 1;
     frame.scrollLeft = chosen.x * scale - frame.clientWidth / 2;
     frame.scrollTop = chosen.y * scale - frame.clientHeight / 2;
+    arrive(box.current, topology.root);
   }, [placed]);
   if (!placed) return html`<${Loading} />`;
   return html`<div class="graph" tabindex="0" role="region" aria-label=${t('topology.graph')}><svg ref=${box} xmlns="http://www.w3.org/2000/svg" role="group" aria-label=${t('topology.graph')} width=${placed.width} height=${placed.height} style=${{ maxWidth: `${placed.width}px`, minWidth: `${Math.round(placed.width * smallest)}px` }} viewBox=${`0 0 ${placed.width} ${placed.height}`}>
@@ -95,7 +113,7 @@ export function Graph({ topology, at }) {
       ) => html`<g key=${i}><path class=${`edge ${e.kind} ${e.loop ? 'loop' : ''}`} d=${curve(points)} marker-end=${`url(#arrow${e.kind === 'dead_letter' ? 'dl' : ''})`} /><title>${t(`edge.${e.kind}`)}</title>
       ${(label || e.loop) && html`<text class="edge-label" x=${x} y=${y + 4} text-anchor="middle">${label}${e.loop ? ' ↻' : ''}</text>`}</g>`,
     )}
-    ${placed.nodes.map((p) => html`<${Node} key=${p.node.id} of=${p} vhost=${topology.vhost} root=${topology.root} />`)}
+    ${placed.nodes.map((p) => html`<${Node} key=${p.node.id} of=${p} vhost=${topology.vhost} root=${topology.root} opens=${opens} />`)}
   </svg></div>`;
 }
 
@@ -118,7 +136,9 @@ function Branch({ of, vhost }) {
   const marks = marksOf(n);
   const label = edge ? labelOf(edge, t('topology.own_keys')) : '';
   return html`<li>${edge && html`<span class="faint">${t(`edge.${edge.kind}`)}${label ? ` “${label}”` : ''}${edge.loop ? ` (${t('topology.loop')})` : ''} → </span>`}
-    <span class="tag">${t(`bind.${n.kind}`)}</span> <a class="break" href=${nodeLink(vhost, n.id)}>${nodeName(n)}</a> <span class="hint">${about(n)}</span>
+    <span class="tag">${t(`bind.${n.kind}`)}</span> <a class="break" href=${nodeLink(vhost, n.id)} data-node=${n.id} onClick=${() => {
+      stepped = n.id;
+    }}>${nodeName(n)}</a> <span class="hint">${about(n)}</span>
     ${marks.map(([m, text]) => html` <span class="tag warn" key=${text}>${m} ${text}</span>`)}
     ${again && edge && html` <span class="faint">${t('topology.above')}</span>`}
     ${children.length > 0 && html`<ul>${children.map((c, i) => html`<${Branch} key=${i} of=${c} vhost=${vhost} />`)}</ul>`}</li>`;
@@ -126,7 +146,9 @@ function Branch({ of, vhost }) {
 
 // Nested is the topology as a nested list.
 export function Nested({ topology }) {
-  return html`<div class="card nested"><ul>${tree(topology).map((b) => html`<${Branch} key=${b.node.id} of=${b} vhost=${topology.vhost} />`)}</ul></div>`;
+  const box = useRef();
+  useEffect(() => arrive(box.current, topology.root), [topology.root]);
+  return html`<div class="card nested" ref=${box}><ul>${tree(topology).map((b) => html`<${Branch} key=${b.node.id} of=${b} vhost=${topology.vhost} />`)}</ul></div>`;
 }
 
 // pictureOf is the drawing as a file that looks the same anywhere.

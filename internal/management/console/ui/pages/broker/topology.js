@@ -3,15 +3,14 @@ import { html, useMemo, useRef, useState } from '../../lib/html.js';
 import { t, num } from '../../lib/i18n.js';
 import { api, ask, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
-import { href, route, setQuery, to } from '../../lib/router.js';
+import { href, route, setQuery } from '../../lib/router.js';
 import { Empty, Shown } from '../../lib/states.js';
 import { attempt, reasonOf } from '../../lib/layers.js';
 import { Check, Select, TextField } from '../../lib/form.js';
 import { save } from '../../lib/save.js';
 import { OneVHost, oneVHost } from '../../lib/vhosts.js';
-import { exchangeName } from './parts.js';
 import { Findings } from './follow.js';
-import { Graph, Nested, about, marksOf, nodeName, pictureOf } from './graph-view.js';
+import { Graph, Nested, about, marksOf, nodeName, pageOf, pictureOf } from './graph-view.js';
 import { connected } from './graph.js';
 
 const drawnMax = 400;
@@ -49,7 +48,7 @@ export function render({ query }) {
             ? html`<${Some} topology=${d} />`
             : view === 'list'
               ? html`<${Nested} topology=${shown || d} />`
-              : html`<${Graph} topology=${shown || d} at=${svg} />`
+              : html`<${Graph} topology=${shown || d} at=${svg} opens />`
       }
       <ul class="legend">${['binding', 'dead_letter', 'alternate', 'delayed'].map((k) => html`<li key=${k}><svg width="34" height="10" aria-hidden="true" class="graph-key"><path class=${`edge ${k}`} d="M0 5H34" /></svg> ${t(`edge.${k}`)}</li>`)}
         <li>↻ ${t('topology.loop')}</li><li>⊣ ${t('topology.dead_end')}</li><li>✕ ${t('topology.missing')}</li><li>! ${t('topology.finding_mark')}</li></ul>
@@ -115,10 +114,6 @@ function Some({ topology }) {
 function Chosen({ topology }) {
   const n = topology.nodes.find((x) => x.id === topology.root);
   if (!n) return null;
-  const page =
-    n.kind === 'queue'
-      ? to`/queues/${topology.vhost}/${n.name}`
-      : to`/exchanges/${topology.vhost}/${exchangeName(n.name)}`;
   return html`<p class="banner"><span class="tag">${t(`bind.${n.kind}`)}</span> <b class="break">${nodeName(n)}</b> ${about(n)} ${marksOf(n).map(([m, text]) => html`<span class="tag warn" key=${text}>${m} ${text}</span>`)}
-    <span class="grow"></span>${!n.missing && html`<a class="button" href=${href(page)}>${t('topology.open')}</a>`}</p>`;
+    <span class="grow"></span>${!n.missing && html`<a class="button" href=${pageOf(topology.vhost, n)}>${t('topology.open')}</a>`}</p>`;
 }

@@ -8,7 +8,14 @@ import { refused } from './permissions.js';
 import { route, visits } from './router.js';
 
 const shown = signal([]);
+const faults = signal([]); // what the broker refused in dialogs: {layer, text}
 let last = 0;
+
+// top is the dialog on top; undefined if there is none.
+const top = () => shown.value.at(-1)?.id;
+const dropFault = (layer) => {
+  faults.value = faults.peek().filter((x) => x.layer !== layer);
+};
 
 // open puts a component over the page, which is given {close}; it returns a promise of what close was given.
 export function open(Component, props = {}) {
@@ -16,28 +23,55 @@ export function open(Component, props = {}) {
     const id = ++last;
     const close = (value) => {
       shown.value = shown.peek().filter((x) => x.id !== id);
+      dropFault(id);
       resolve(value);
     };
     shown.value = [...shown.peek(), { id, Component, props: { ...props, close } }];
   });
 }
 
-// Dialog is a modal dialog: Esc and the cross close it, and the focus goes back to where it was.
+const fields = 'input:not([type=radio]:not(:checked)), select, textarea';
+const editable = (el) => !el.disabled && !el.readOnly;
+
+// Dialog is a modal dialog: Esc and the cross close it, Ctrl+Enter is its button, and the focus goes back to where it was. What the
+// broker refused meanwhile is shown above its buttons.
 export function Dialog({ title, close, children, actions, wide, className = '' }) {
   const ref = useRef();
   const id = useId();
+  const layer = useRef(top()).current;
   useEffect(() => {
     const before = /** @type {HTMLElement} */ (document.activeElement);
     const el = ref.current;
     el.showModal();
-    el.querySelector('[autofocus]')?.focus();
+    const first = [...el.querySelectorAll('.dialog-body :is(input, select, textarea)')];
+    (el.querySelector('[autofocus]') || first.find((x) => x.matches(fields) && editable(x)))?.focus();
     return () => {
       if (el.open) el.close();
       const to = before && before !== document.body && before.isConnected ? before : document.getElementById('main');
       to?.focus({ preventScroll: true });
     };
   }, []);
+  const fault = faults.value.find((x) => x.layer === layer);
+  useEffect(() => {
+    const field = fault && quotedField(ref.current, fault.text);
+    if (!field) return undefined;
+    const before = field.getAttribute('aria-describedby');
+    field.setAttribute('aria-invalid', 'true');
+    field.setAttribute('aria-describedby', [before, `${id}-fault`].filter(Boolean).join(' '));
+    field.focus();
+    return () => {
+      field.removeAttribute('aria-invalid');
+      if (before) field.setAttribute('aria-describedby', before);
+      else field.removeAttribute('aria-describedby');
+    };
+  }, [fault]);
   return html`<dialog ref=${ref} class=${`dialog ${wide ? 'wide' : ''} ${className}`} aria-labelledby=${id}
+    onInput=${() => fault && dropFault(layer)}
+    onKeyDown=${(e) => {
+      if (e.key !== 'Enter' || !(e.ctrlKey || e.metaKey)) return;
+      e.preventDefault();
+      ref.current.querySelector('footer :is([type=submit], .primary)')?.click();
+    }}
     onCancel=${(e) => {
       e.preventDefault();
       close();
@@ -45,8 +79,17 @@ export function Dialog({ title, close, children, actions, wide, className = '' }
     <header><h2 id=${id}>${title}</h2>
       <button type="button" class="plain" onClick=${() => close()} aria-label=${t('frame.close')}><${Icon} name="cross" /></button></header>
     <div class="dialog-body">${children}</div>
+    ${fault && html`<p class="banner bad fault" role="alert" id=${`${id}-fault`}><${Icon} name="warning" /> <span>${fault.text}</span></p>`}
     ${actions && html`<footer>${actions}</footer>`}
+    <${Toasts} on=${layer} />
   </dialog>`;
+}
+
+// quotedField is the field of a dialog with a value that a refusal quotes: no queue 'orders' in vhost '/'.
+function quotedField(dialog, text) {
+  const quoted = [...text.matchAll(/'([^']+)'/g)].map((m) => m[1]);
+  const all = [...dialog.querySelectorAll('input[type=text], input[type=search], textarea')].filter(editable);
+  return quoted.map((value) => all.find((x) => x.value === value)).find(Boolean);
 }
 
 function Confirm({ close, title, text, action, dismiss, danger, typed, children }) {
@@ -97,12 +140,20 @@ export async function attempt(what, done) {
   try {
     const answer = await what();
     dropBad(from);
+    dropFault(from.form);
     if (done) toast(typeof done === 'function' ? done(answer) : done);
     return true;
   } catch (error) {
-    if (error.name !== 'AbortError') toast(reasonOf(error), 'bad');
+    if (error.name !== 'AbortError') refuse(error, from.form);
     return false;
   }
+}
+
+// refuse says what the broker refused: in the dialog where it was asked for, or beside the page.
+export function refuse(error, layer = form()) {
+  const text = reasonOf(error);
+  if (!shown.peek().some((x) => x.id === layer)) return toast(text, 'bad');
+  faults.value = [...faults.peek().filter((x) => x.layer !== layer), { layer, text }];
 }
 
 // reasonOf is a refusal in words.
@@ -130,8 +181,13 @@ export function Layers() {
     return () => removeEventListener('keydown', escape, true);
   }, []);
   return html`${shown.value.map(({ id, Component, props }) => html`<${Component} key=${id} ...${props} />`)}
-    <div class="toasts" role="status" aria-live="polite">
-      ${toasts.value.map(
+    <${Toasts} />`;
+}
+
+// Toasts are in the dialog on top, if there is one: what is outside of it is dimmed, and not read to anybody.
+function Toasts({ on }) {
+  return html`<div class="toasts" role="status" aria-live="polite">
+      ${(on === top() ? toasts.value : []).map(
         ({ id, text, kind, action }) => html`<div key=${id} class=${`toast ${kind}`}>
         <${Icon} name=${kind === 'bad' ? 'warning' : 'check'} /><span>${text}</span>
         ${
@@ -141,7 +197,7 @@ export function Layers() {
             action.run();
           }}>${action.title}</button>`
         }
-        <button type="button" class="plain" onClick=${() => drop(id)} aria-label=${t('frame.close')}><${Icon} name="cross" /></button>
+        <button type="button" class="plain" onClick=${() => drop(id)} aria-label=${t('frame.dismiss')}><${Icon} name="cross" /></button>
       </div>`,
       )}
     </div>`;

@@ -3,7 +3,7 @@ import { html, useState } from '../../lib/html.js';
 import { t, num } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
-import { Dialog, attempt, confirm, open, toast, reasonOf } from '../../lib/layers.js';
+import { Dialog, attempt, confirm, open, refuse, toast } from '../../lib/layers.js';
 import { Check, NumberField, Select, TextArea, TextField } from '../../lib/form.js';
 import { Duration } from '../../lib/duration-fields.js';
 import { Code } from '../../lib/code.js';
@@ -85,7 +85,7 @@ function Publish({ close, vhost: first, exchange, routingKey = '', fixed, later 
             : { text: t('publish.not_routed') },
       );
     } catch (error) {
-      say({ text: reasonOf(error) });
+      refuse(error);
     }
   };
   const delay = html`<${Duration} label=${t('publish.deliver_after')} hint=${t(delayed ? 'publish.waits_in_exchange' : 'publish.waits_in_queue')} value=${f.delay} onInput=${put('delay')} required=${later !== null} />`;
@@ -98,9 +98,7 @@ function Publish({ close, vhost: first, exchange, routingKey = '', fixed, later 
   return html`<${Dialog} title=${t(later === null ? 'publish.title' : 'publish.schedule_title')} close=${close} wide actions=${html`
     <div class="outcome" role="status">${said && html`<p class=${`banner ${said.good ? 'good' : 'bad'}`}>${said.text}</p>`}</div>
     <button type="button" onClick=${() => close()}>${t('frame.close')}</button><button type="submit" form="publish" class="primary">${t('publish.do')}</button>`}>
-    <form id="publish" class="form" onSubmit=${submit} onKeyDown=${(e) => {
-      if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) e.currentTarget.requestSubmit();
-    }}>
+    <form id="publish" class="form" onSubmit=${submit}>
       ${!fixed && vhosts.value.length > 1 && html`<${Select} label=${t('queues.vhost')} value=${vhost} onInput=${setVHost} options=${vhosts.value} />`}
       ${fixed ? html`<${TextField} ...${exchangeField} readonly />` : html`<${NameField} ...${exchangeField} vhost=${vhost} of="exchanges" autofocus />`}
       <${TextField} label=${t('publish.key')} value=${f.key} onInput=${put('key')} autofocus=${fixed && !routingKey} />

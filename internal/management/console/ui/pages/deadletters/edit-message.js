@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { t, word } from '../../lib/i18n.js';
 import { api } from '../../lib/api.js';
-import { Dialog, open, reasonOf, toast } from '../../lib/layers.js';
+import { Dialog, open, refuse, toast } from '../../lib/layers.js';
 import { Check, Radios, TextArea, TextField } from '../../lib/form.js';
 import { Icon } from '../../lib/icon.js';
 import { Commands } from '../../lib/states.js';
@@ -41,7 +41,6 @@ function Edit({ close, message: l }) {
   const [force, setForce] = useState(false); // though it would come to where the original is
   const [immortal, setImmortal] = useState(false); // without the expiration with which it would die again
   const [review, setReview] = useState(null); // what the broker says to it: {outcome, queues}
-  const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
   const reviewed = useRef();
   useEffect(() => {
@@ -79,7 +78,6 @@ function Edit({ close, message: l }) {
   };
   const send = async (dry) => {
     setBusy(true);
-    setError('');
     try {
       const answer = await api.post(`${at(l)}/resend`, bodyOf(dry));
       if (!dry) {
@@ -94,7 +92,7 @@ function Edit({ close, message: l }) {
       setImmortal(false);
       setReview(answer);
     } catch (e) {
-      setError(reasonOf(e));
+      refuse(e);
     }
     setBusy(false);
   };
@@ -102,7 +100,6 @@ function Edit({ close, message: l }) {
       ${review && html`<button type="button" onClick=${() => setReview(null)}>${t('resend.back')}</button>`}
       <button type="button" onClick=${() => close('')}>${t('frame.cancel')}</button>
       ${review ? html`<button type="button" class="primary" disabled=${busy || (review.outcome !== 'redriven' && !(same && force))} onClick=${() => send(false)}>${t('resend.send')}</button>` : html`<button type="button" class="primary" disabled=${busy || bad || l.truncated} onClick=${() => send(true)}>${t('resend.review')}</button>`}`}>
-    ${error && html`<p class="banner bad" role="alert">${error}</p>`}
     ${l.truncated && html`<p class="banner warn">${t('resend.truncated')}</p>`}
     ${
       review

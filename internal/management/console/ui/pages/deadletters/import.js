@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from '../../lib/html.js';
 import { t } from '../../lib/i18n.js';
 import { ask, api, path } from '../../lib/api.js';
-import { Dialog, open, reasonOf } from '../../lib/layers.js';
+import { Dialog, open, refuse } from '../../lib/layers.js';
 import { Check, Field, Radios, TextField } from '../../lib/form.js';
 
 export const importMessages = (vhost) => open(Import, { vhost });
@@ -14,7 +14,6 @@ function Import({ close, vhost }) {
   const [once, setOnce] = useState(true);
   const [queues, setQueues] = useState([]);
   const [busy, setBusy] = useState(false);
-  const [error, setError] = useState('');
   const [result, setResult] = useState(null);
   useEffect(() => {
     api.get(`queues/${path`${vhost}`}`, { page: 1, page_size: 100, columns: 'name', disable_stats: 'true' }).then(
@@ -25,7 +24,6 @@ function Import({ close, vhost }) {
   const submit = async (e) => {
     e.preventDefault();
     setBusy(true);
-    setError('');
     try {
       const query = where === 'queue' ? { queue, once: once || '' } : { origin: 'true' };
       setResult(
@@ -38,13 +36,12 @@ function Import({ close, vhost }) {
         ).data,
       );
     } catch (x) {
-      setError(reasonOf(x));
+      refuse(x);
     }
     setBusy(false);
   };
   return html`<${Dialog} title=${t('import.title')} close=${() => close(!!result)} actions=${html`<button type="button" onClick=${() => close(!!result)}>${result ? t('frame.close') : t('frame.cancel')}</button>
       ${!result && html`<button type="submit" form="import" class="primary" disabled=${!file || busy}>${t('import.begin')}</button>`}`}>
-    ${error && html`<p class="banner bad" role="alert">${error}</p>`}
     ${
       result
         ? html`<p role="status">${t('import.done', { n: result.imported, read: result.read })} ${result.skipped > 0 && t('import.skipped', { n: result.skipped })} ${result.unrouted > 0 && t('import.unrouted', { n: result.unrouted })} ${result.refused > 0 && t('import.refused', { n: result.refused })}</p>

@@ -1,6 +1,6 @@
 // What the keyboard and those who hear the page need: where the focus goes, and what is said beside what was done.
 import assert from 'node:assert/strict';
-import { World } from '../lib/console.js';
+import { World, phone } from '../lib/console.js';
 import { publish, queues, reject } from '../lib/seed.js';
 import { until } from '../lib/wait.js';
 
@@ -19,6 +19,14 @@ const world = World.of('keyboard', async (broker) => {
   await publish(channel, '', 'orders', [{ body: { n: 1 } }, { body: { n: 2 } }]);
   await reject(channel, 'orders', 2);
   await broker.depth('orders.dead', 2);
+  await queues(channel, {
+    many: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'many.dead' },
+    'many.dead': {},
+  });
+  const bodies = Array.from({ length: 130 }, (_, n) => ({ body: { n } }));
+  await publish(channel, '', 'many', bodies);
+  await reject(channel, 'many', bodies.length);
+  await broker.depth('many.dead', bodies.length);
 });
 
 for (const language of ['en', 'zh-CN']) {
@@ -104,35 +112,175 @@ for (const language of ['en', 'zh-CN']) {
   });
 }
 
-world.test('an error is said until the form succeeds, the page is left, or Escape is pressed', async (c) => {
+world.test('what the broker refuses is said in the dialog, and the field is marked', async (c) => {
+  c.expect(/40[04]/);
+  const refusal = c.dialog.getByRole('alert');
+  const marked = c.dialog.locator('[aria-invalid="true"]');
+  const focused = (field) => field.evaluate((e) => e === document.activeElement);
+  await c.open('/exchanges/%2F/amq.fanout');
+  await c.button('bind.title').first().click();
+  const to = c.field('bind.to', {}, c.dialog);
+  await to.fill('missing');
+  await c.button('bind.do', {}, c.dialog).click();
+  await refusal.filter({ hasText: 'missing' }).waitFor();
+  assert.equal(await marked.count(), 1);
+  assert.equal(await to.getAttribute('aria-invalid'), 'true');
+  assert.ok(await focused(to));
+  const about = await to.getAttribute('aria-describedby');
+  assert.equal(await refusal.getAttribute('id'), about.split(' ').at(-1));
+  await c.accessible();
+  await to.fill('orders');
+  await refusal.waitFor({ state: 'detached' });
+  assert.equal(await marked.count(), 0);
+  await c.page.keyboard.press('Control+Enter');
+  await c.dialog.waitFor({ state: 'detached' });
+  assert.equal(await c.page.locator('.toast.bad').count(), 0);
+
+  await c.open('/exchanges');
+  await c.button('exchange.create').click();
+  await c.field('queues.name', {}, c.dialog).fill('later');
+  await c.page.keyboard.press('Enter');
+  await refusal.filter({ hasText: 'inequivalent' }).waitFor();
+  assert.equal(await c.field('queues.name', {}, c.dialog).getAttribute('aria-invalid'), 'true');
+  await c.page.keyboard.press('Escape');
+  await c.dialog.waitFor({ state: 'detached' });
+
+  await c.open('/queues/%2F/orders');
+  await c.button('publish.do').click();
+  await c.field('publish.encoding', {}, c.dialog).selectOption('base64');
+  await c.field('publish.payload', {}, c.dialog).fill('%');
+  await c.button('publish.do', {}, c.dialog).click();
+  await refusal.waitFor();
+});
+
+world.test('an error of a page is said until it is left, or Escape is pressed', async (c) => {
   c.expect(/404/);
   const bad = c.page.locator('.toast.bad');
-  const bind = async (queue) => {
-    if (!(await c.dialog.count())) await c.button('bind.title').first().click();
-    await c.field('bind.to', {}, c.dialog).fill(queue);
-    await c.button('bind.do', {}, c.dialog).click();
+  const fail = async () => {
+    await c.broker.post('bindings/%2F/e/amq.fanout/q/orders', { routing_key: 'gone' });
+    await c.open('/exchanges/%2F/amq.fanout');
+    await c.settled();
+    await c.page.keyboard.press('p'); // the page goes on to show what is gone
+    await c.broker.api('DELETE', 'bindings/%2F/e/amq.fanout/q/orders/gone');
+    await c.page.getByRole('row', { name: 'gone' }).getByRole('button').last().click();
+    await c.button('bind.remove', {}, c.dialog).click();
+    await bad.waitFor();
   };
-  await c.open('/exchanges/%2F/amq.fanout');
-  await bind('missing');
-  await bad.waitFor();
-  await bind('orders');
-  await c.dialog.waitFor({ state: 'detached' });
-  assert.equal(await bad.count(), 0, 'the same form succeeded');
-  await bind('missing');
-  await bad.waitFor();
-  await c.button('frame.cancel', {}, c.dialog).click();
-  await c.dialog.waitFor({ state: 'detached' });
+  await fail();
   await c.page.keyboard.press('Escape');
   await bad.waitFor({ state: 'detached' });
-  await bind('missing');
-  await bad.waitFor();
-  await c.button('frame.cancel', {}, c.dialog).click();
+  await fail();
   await c.page
     .getByRole('link', { name: c.say('queues.title'), exact: true })
     .first()
     .click();
   await c.heading('queues.title').waitFor();
   await bad.waitFor({ state: 'detached' });
+});
+
+world.test('what has the focus is not under the header', async (c) => {
+  await c.open('/');
+  await c.settled();
+  await c.page.keyboard.press('Tab');
+  await c.page.keyboard.press('Enter'); // skip to the content
+  const header = (await c.page.locator('header.top').boundingBox()).height;
+  const top = () => c.page.evaluate(() => document.activeElement.getBoundingClientRect().top);
+  assert.ok((await top()) >= header, `main begins at ${await top()}`);
+  const tab = async (key) => {
+    await c.page.keyboard.press(key);
+    const inMain = await c.page.evaluate(() => !!document.activeElement.closest('main'));
+    if (inMain) assert.ok((await top()) >= header, `after ${key} the focus is at ${await top()}`);
+    return inMain;
+  };
+  for (let i = 0; i < 20; i++) await tab('Tab');
+  await c.page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+  for (let i = 0; i < 20 && (await tab('Shift+Tab')); i++);
+});
+
+world.test('the help begins with the keys of the page, and scrolls by keys', async (c) => {
+  await c.open('/letters?view=list');
+  await c.settled();
+  await c.page.keyboard.press('?');
+  const keys = c.dialog.locator('.keys');
+  await until('the keys to have the focus', () => keys.evaluate((e) => e === document.activeElement));
+  assert.equal(await c.dialog.locator('caption').first().innerText(), c.say('keys.here'));
+  for (const key of ['j', 'x', 'r']) {
+    const box = await c.dialog
+      .locator('kbd', { hasText: new RegExp(`^${key}$`) })
+      .first()
+      .boundingBox();
+    assert.ok(box.y + box.height < c.page.viewportSize().height, `${key} is at ${box.y}`);
+  }
+  await c.accessible();
+});
+
+world.test('the drawer of a narrow window is entered and left by keys', { viewport: phone }, async (c) => {
+  await c.open('/queues');
+  await c.settled();
+  const burger = c.page.locator('#burger');
+  const nav = c.page.locator('#nav');
+  const inNav = () => c.page.evaluate(() => !!document.activeElement.closest('#nav'));
+  await burger.focus();
+  await c.page.keyboard.press('Enter');
+  await until('the drawer to have the focus', inNav);
+  const header = await c.page.locator('header.top').boundingBox();
+  assert.ok((await nav.boundingBox()).y >= header.y + header.height - 1, 'the drawer covers the header');
+  await c.page.keyboard.press('Escape');
+  assert.equal(await nav.isVisible(), false);
+  assert.ok(await burger.evaluate((e) => e === document.activeElement));
+  await c.page.keyboard.press('Enter');
+  await until('the drawer to have the focus', inNav);
+  for (let i = 0; i < 40 && (await inNav()); i++) await c.page.keyboard.press('Tab');
+  assert.equal(await nav.isVisible(), false, 'it covers the page after the focus has left it');
+});
+
+world.test('a table is one stop of Tab, and its rows are walked by arrows', async (c) => {
+  await c.open('/letters?view=list&filter=' + encodeURIComponent('queue:many.dead'));
+  const rows = c.page.locator('tr[data-index]');
+  await until('a portion of rows', async () => (await rows.count()) === 100);
+  const at = () => c.page.evaluate(() => Number(document.activeElement.closest('tr')?.dataset.index ?? -1));
+  const seen = () =>
+    c.page.evaluate(() => {
+      const { top, bottom } = document.activeElement.getBoundingClientRect();
+      return (
+        top >= 0 && bottom <= innerHeight && top >= document.querySelector('thead').getBoundingClientRect().bottom - 1
+      );
+    });
+  await c.page.keyboard.press('j');
+  await until('the first row to have the focus', async () => (await at()) === 0);
+  let stops = 0;
+  for (; stops < 9 && (await at()) >= 0; stops++) await c.page.keyboard.press('Tab');
+  assert.ok(stops <= 2, `it is ${stops} stops`);
+  assert.equal(await c.page.evaluate(() => document.activeElement.textContent), c.say('table.more'));
+  await c.page.keyboard.press('Shift+Tab');
+  await c.page.keyboard.press('End');
+  await until('the last row to have the focus', async () => (await at()) === 99 && (await seen()));
+  await c.page.keyboard.press('ArrowDown');
+  await until('more rows, and the next to have the focus', async () => (await at()) === 100 && (await seen()));
+  assert.ok((await rows.count()) > 100);
+  await c.page.keyboard.press('Home');
+  await until('the first row to have the focus again', async () => (await at()) === 0 && (await seen()));
+  await c.page.keyboard.press('ArrowDown');
+  await until('the second row', async () => (await at()) === 1);
+  await c.page.keyboard.press('k');
+  await until('the first row', async () => (await at()) === 0);
+});
+
+world.test('a node of the topology is walked to by keys', async (c) => {
+  for (const view of ['', 'list']) {
+    await c.open(`/topology${view && `?view=${view}`}`);
+    await c.settled();
+    const node = c.page.locator('main [data-node="q:orders"]').first();
+    await node.focus();
+    await c.page.keyboard.press('Enter');
+    await c.page.waitForURL(/root=/);
+    await until('the node to have the focus', () =>
+      c.page.evaluate(() => document.activeElement.getAttribute('data-node') === 'q:orders'),
+    );
+    if (view) continue;
+    await c.page.keyboard.press('Enter');
+    await c.page.getByRole('heading', { level: 1, name: 'orders' }).waitFor();
+  }
 });
 
 for (const language of ['en', 'zh-CN']) {

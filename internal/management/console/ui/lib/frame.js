@@ -31,11 +31,15 @@ export function Frame({ pages, actions, lookUp, loggedIn }) {
     loadVHosts().catch(() => {});
   }, [user.value?.name]);
   useEffect(() => showNav(false), [route.value.path]);
+  const nav = useRef();
+  useEffect(() => {
+    if (shownNav) (nav.current.querySelector('[aria-current]') || nav.current.querySelector('a')).focus();
+  }, [shownNav]);
   const first = useRef(!loggedIn);
   useEffect(() => {
-    // What had the focus may be gone with its page: then the keyboard goes on from where the new page begins.
-    if (!first.current && document.activeElement === document.body)
-      document.getElementById('main')?.focus({ preventScroll: true });
+    // The keyboard goes on from where the new page begins, unless the page gave the focus to a field.
+    const main = document.getElementById('main');
+    if (!first.current && !main.querySelector(':scope :focus')) main.focus({ preventScroll: true });
     first.current = false;
   }, [route.value.path]);
   useEffect(() => {
@@ -60,6 +64,7 @@ export function Frame({ pages, actions, lookUp, loggedIn }) {
       ...jumps,
     },
     [pages, user.value?.name],
+    'keys.everywhere',
   );
   return html`<a class="skip" href="#main" onClick=${(e) => {
     e.preventDefault();
@@ -67,7 +72,16 @@ export function Frame({ pages, actions, lookUp, loggedIn }) {
   }}>${t('frame.skip')}</a>
     <div class=${`frame ${folded.value ? 'folded' : ''}`}>
       <${Top} palette=${palette} shownNav=${shownNav} showNav=${showNav} />
-      <nav id="nav" class=${`rail ${shownNav ? 'shown' : ''}`} aria-label=${t('frame.navigation')}>
+      <nav id="nav" class=${`rail ${shownNav ? 'shown' : ''}`} aria-label=${t('frame.navigation')} ref=${nav}
+        onKeyDown=${(e) => {
+          if (!shownNav || e.key !== 'Escape') return;
+          e.preventDefault();
+          showNav(false);
+          document.getElementById('burger').focus();
+        }}
+        onfocusout=${(e) => {
+          if (shownNav && e.relatedTarget && !e.target.closest('nav').contains(e.relatedTarget)) showNav(false);
+        }}>
         <${Rail} pages=${pages} current=${found?.page} />
       </nav>
       <main id="main" tabindex="-1">
@@ -159,7 +173,7 @@ function togglePause() {
 
 function Top({ palette, shownNav, showNav }) {
   return html`<header class="top">
-    <button type="button" class="plain burger" aria-expanded=${shownNav} aria-controls="nav" aria-label=${t('frame.navigation')} onClick=${() => showNav(!shownNav)}><${Icon} name="menu" /></button>
+    <button type="button" class="plain burger" id="burger" aria-expanded=${shownNav} aria-controls="nav" aria-label=${t('frame.navigation')} onClick=${() => showNav(!shownNav)}><${Icon} name="menu" /></button>
     <a class="brand" href=${href('/')}><img src=${icon} alt="" width="26" height="26" /><span>Bartleby</span></a>
     <label class="vhost"><span class="hidden">${t('frame.vhost')}</span>
       <select value=${vhost.value} onChange=${(e) => chooseVHost(e.target.value)}>
@@ -231,12 +245,22 @@ function Page({ page, params }) {
   return html`<${Render} params=${params} query=${route.value.query} />`;
 }
 
-// Help lists the shortcuts that hold now.
+// Help lists the shortcuts that hold now: first those of the page.
 function Help({ close }) {
   const unique = [...new Map(shortcuts.value.map((b) => [b.keys, b])).values()];
-  return html`<${Dialog} title=${t('keys.help')} close=${close}>
-    <table class="keys"><caption class="hidden">${t('keys.help')}</caption><thead><tr><th scope="col">${t('keys.key')}</th><th scope="col">${t('keys.does')}</th></tr></thead>
-      <tbody>${unique.map((b) => html`<tr><td>${b.keys.split(' ').map((k) => html`<kbd>${k}</kbd> `)}</td><td>${t(b.title)}</td></tr>`)}</tbody></table>
+  const jump = (b) => b.keys.startsWith('g ');
+  const parts = {
+    'keys.here': unique.filter((b) => b.where === 'keys.here'),
+    'keys.everywhere': unique.filter((b) => b.where !== 'keys.here' && !jump(b)),
+    'keys.jumps': unique.filter(jump),
+  };
+  return html`<${Dialog} title=${t('keys.help')} close=${close} wide>
+    <div class="keys" tabindex="0" autofocus>${Object.entries(parts).map(
+      ([title, of]) =>
+        of.length > 0 &&
+        html`<table key=${title}><caption>${t(title)}</caption><thead class="hidden"><tr><th scope="col">${t('keys.key')}</th><th scope="col">${t('keys.does')}</th></tr></thead>
+      <tbody>${of.map((b) => html`<tr><td>${b.keys.split(' ').map((k) => html`<kbd>${k.replace('Ctrl+k', 'Ctrl K')}</kbd> `)}</td><td>${t(b.title)}</td></tr>`)}</tbody></table>`,
+    )}</div>
     <${Check} label=${t('keys.on')} value=${shortcutsOn.value} onInput=${(v) => {
       shortcutsOn.value = v;
     }} />

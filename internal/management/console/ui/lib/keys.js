@@ -3,20 +3,21 @@
 import { signal, useLayoutEffect } from './html.js';
 import { shortcutsOn } from './theme.js';
 
-// A binding is {keys, title, run}; the last one bound to a key wins, so that a dialog's go before the page's.
+// A binding is {keys, title, run, where}; the last one bound to a key wins, so that a dialog's go before the page's.
 const bindings = signal([]);
 let pending = '';
 let pendingUntil = 0;
 
 export const shortcuts = bindings;
 
-// useShortcuts binds keys while a component is shown: {'g o': ['key.of.title', run]}. Deps as of useEffect. What is shown
-// has its keys at once, not after it was drawn: a key that comes in between would be about what was there before.
-export function useShortcuts(of, deps = []) {
+// useShortcuts binds keys while a component is shown: {'g o': ['key.of.title', run]}. Deps as of useEffect; where is the title of
+// the part of the help. What is shown has its keys at once, not after it was drawn: a key that comes in between would be about what
+// was there before.
+export function useShortcuts(of, deps = [], where = 'keys.here') {
   useLayoutEffect(() => {
     const mine = Object.entries(of)
       .filter(([, v]) => v)
-      .map(([keys, [title, run]]) => ({ keys, title, run }));
+      .map(([keys, [title, run]]) => ({ keys, title, run, where }));
     bindings.value = [...bindings.peek(), ...mine];
     return () => {
       bindings.value = bindings.peek().filter((b) => !mine.includes(b));

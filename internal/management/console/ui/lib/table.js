@@ -1,5 +1,5 @@
 // The table: order, filter and pages of a source (list.js), columns to choose, rows to select and to walk with the
-// keyboard, export. Of more than 200 rows only those in view are drawn.
+// keyboard (the table is one stop of Tab), export. Of more than 200 rows only those in view are drawn.
 import { html, useState, useRef, useEffect, useId, useMemo, useLayoutEffect } from './html.js';
 import { t, num } from './i18n.js';
 import { Icon } from './icon.js';
@@ -56,22 +56,44 @@ export function Table({
     anchor.current = key;
     set(next);
   };
-  const move = (by) => {
+  const rowAt = (index) => box.current?.querySelector(`tr[data-index="${index}"]`);
+  const walk = (to) => {
     if (!rows.length) return;
-    const to = Math.max(0, Math.min(rows.length - 1, at + by));
     setActive(to);
     drawn.reveal(to);
-    requestAnimationFrame(() => box.current?.querySelector(`tr[data-index="${to}"]`)?.focus());
+    requestAnimationFrame(() => rowAt(to)?.focus());
   };
+  const beyond = useRef(0); // the row that is waited for after the last one
+  const move = (by) => {
+    if (!box.current?.contains(document.activeElement)) return walk(at);
+    if (at + by >= rows.length && more?.next) {
+      beyond.current = rows.length;
+      if (!more.busy) more.load();
+    }
+    return walk(Math.max(0, Math.min(rows.length - 1, at + by)));
+  };
+  useEffect(() => {
+    const to = beyond.current;
+    if (to === 0 || rows.length <= to) return;
+    beyond.current = 0;
+    if (rowAt(to - 1)?.contains(document.activeElement)) walk(to);
+  }, [rows.length]);
+  useLayoutEffect(() => {
+    if (box.current) rove(box.current, at);
+  });
   useShortcuts(
     {
       j: ['keys.next_row', () => move(1)],
       k: ['keys.previous_row', () => move(-1)],
       x: selection && ['keys.select_row', () => rows[at] !== undefined && select(keys[at])],
       'Shift+x': selection && ['keys.select_range', () => rows[at] !== undefined && select(keys[at], true)],
-      Enter: onOpen && [
+      Enter: [
         'keys.open_row',
-        (e) => (e.target.closest('tr[data-index]') && rows[at] !== undefined ? onOpen(rows[at]) : false),
+        (e) => {
+          const row = e.target.closest('tr[data-index]');
+          if (!row || rows[at] === undefined) return false;
+          return onOpen ? onOpen(rows[at]) : (linkOf(row)?.click() ?? false);
+        },
       ],
       '/': filter && ['keys.filter', () => filterBox.current?.focus()],
     },
@@ -87,25 +109,34 @@ export function Table({
   return html`<div class=${`table-frame ${className}`}>
     <${Tools} ...${{ id, caption, source, columns, shown, chosen, selection, filter, filterBox, actions, keys, more }} />
     <${SortBar} columns=${shown} source=${source} select=${selection && rows.length > 0 && everyRow()} />
-    <div class="table-box" ref=${box} tabindex="0" role="region" aria-label=${caption} onScroll=${drawn.onScroll}>
+    <div class="table-box" ref=${box} role="region" aria-label=${caption} onScroll=${drawn.onScroll}>
       <table role="table" aria-rowcount=${rows.length + 1}>
         <caption class="hidden">${caption}</caption>
         <thead role="rowgroup"><tr role="row">
           ${selection && html`<th scope="col" role="columnheader" class="select">${everyRow()}</th>`}
           ${shown.map((c) => html`<${Head} key=${c.key} column=${c} source=${source} />`)}
         </tr></thead>
-        <tbody role="rowgroup">
+        <tbody role="rowgroup" onfocusin=${(e) => {
+          const row = e.target.closest('tr[data-index]');
+          if (!row) return;
+          setActive(Number(row.dataset.index));
+          rove(box.current, Number(row.dataset.index));
+        }}>
           ${drawn.before > 0 && html`<tr class="spacer" aria-hidden="true"><td style=${{ height: drawn.before + 'px' }}></td></tr>`}
           ${rows.slice(drawn.first, drawn.last).map((row, i) => {
             const index = drawn.first + i;
             const key = keys[index];
             const picked = selection?.[0].has(key);
             return html`<tr key=${key} role="row" data-index=${index} aria-rowindex=${index + 2} aria-selected=${selection ? !!picked : undefined} tabindex=${index === at ? 0 : -1}
-              class=${onOpen ? 'opens' : ''} onFocus=${() => setActive(index)}
+              class=${onOpen ? 'opens' : ''}
               onKeyDown=${(e) => {
                 if (e.key === 'ArrowDown' || e.key === 'ArrowUp') {
                   e.preventDefault();
                   move(e.key === 'ArrowDown' ? 1 : -1);
+                }
+                if (e.key === 'Home' || e.key === 'End') {
+                  e.preventDefault();
+                  walk(e.key === 'Home' ? 0 : rows.length - 1);
                 }
                 if (e.key === ' ' && selection && e.target === e.currentTarget) {
                   e.preventDefault();
@@ -134,6 +165,19 @@ export function Table({
     </div>
     <${Pages} source=${source} more=${more} />
   </div>`;
+}
+
+// linkOf is what Enter opens in a row without onOpen.
+const linkOf = (row) => row.querySelector('a[href]');
+
+// rove makes one row the stop of Tab, with what is in it, but for what keys of the row do: Space selects, Enter opens.
+function rove(box, at) {
+  for (const row of box.querySelectorAll('tr[data-index]')) {
+    const here = Number(row.dataset.index) === at;
+    const opens = linkOf(row);
+    for (const el of row.querySelectorAll('a[href], button, input, select, summary, [tabindex]'))
+      el.tabIndex = here && el !== opens && el.type !== 'checkbox' ? 0 : -1;
+  }
 }
 
 // classOf: on a phone a row is a card, whose head is the first column, and whose last line are the actions.

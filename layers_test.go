@@ -83,6 +83,8 @@ var house = []room{
 	{path: "internal/regex", floor: ground, column: decides, never: world, passive: true},
 	// duration is how people write durations, wherever they come in.
 	{path: "internal/duration", floor: ground, column: decides, never: world, passive: true},
+	// memory is for bodies, on their way in and where they stay.
+	{path: "internal/memory", floor: ground, column: decides, never: world, passive: true},
 	// liveheap is for tests of every floor.
 	{path: "internal/liveheap", floor: ground, column: between, never: world},
 	// sift is the language in which messages are asked for: the vhost, the index and the frontends mean the same by it.
@@ -109,7 +111,8 @@ var house = []room{
 	{path: "internal/vhost/fact", floor: columns, column: decides, never: world, passive: true,
 		imports: []string{"internal/amqp", "internal/deadline", "internal/topology", "internal/queue", "internal/settings", "internal/storage"}},
 	{path: "internal/vhost", floor: columns, column: decides, never: world, passive: true,
-		imports: []string{"internal/vhost/fact", "internal/amqp", "internal/deadline", "internal/topology", "internal/queue", "internal/settings", "internal/storage", "internal/filter", "internal/regex"}},
+		imports: []string{"internal/vhost/fact", "internal/amqp", "internal/deadline", "internal/topology", "internal/queue", "internal/settings", "internal/storage", "internal/filter", "internal/regex",
+			"internal/memory"}},
 	{path: "internal/cluster", floor: columns, column: remembers, never: world, passive: true,
 		imports: []string{"internal/journal", "internal/storage"}},
 
@@ -148,7 +151,7 @@ var house = []room{
 	{path: "internal/amqpserver", floor: frontends, column: decides,
 		// accounts: read for logins
 		imports: []string{"internal/engine", "internal/vhost", "internal/vhost/fact", "internal/accounts",
-			"internal/authz", "internal/listener", "internal/wire", "internal/amqp"}},
+			"internal/authz", "internal/memory", "internal/listener", "internal/wire", "internal/amqp"}},
 	// The packages of the HTTP API: web is what they have in common, management puts them together.
 	{path: "internal/management/web", floor: frontends, column: decides, imports: append([]string{"internal/api", "internal/logging", "internal/regex"}, broker...)},
 	{path: "internal/management/stats", floor: frontends, column: decides, imports: append([]string{"internal/api", "internal/management/web"}, broker...)},

@@ -2,10 +2,9 @@ package amqpserver
 
 import (
 	"slices"
-	"strings"
-	"unsafe"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/memory"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/wire"
 )
@@ -146,18 +145,9 @@ func (c *conn) growBody(ch *channel, n int, wait bool) error {
 		return err
 	}
 	head := recordHead + len(t.exchange) + len(t.key) + len(t.properties)
-	t.owned = uncleared(head + size)
+	t.owned = memory.Uncleared(head + size)
 	t.body = append(t.owned[head:head], t.body...)
 	return nil
-}
-
-// uncleared makes memory of which each octet will be written before it is read: clearing a large body takes as long as
-// receiving it.
-func uncleared(n int) []byte {
-	var b strings.Builder
-	b.Grow(n) // the only way to such memory
-	b.WriteByte(0)
-	return unsafe.Slice(unsafe.StringData(b.String()), n)[:n:n]
 }
 
 // recordHead is what the head of a record takes beside its texts and properties.

@@ -92,6 +92,12 @@ type position struct {
 
 // browse takes a portion of a place into a haul, and reports whether there is more.
 func (c *crawler) browse(v vhost.Reader, at *position, place uint16, h *haul) (more bool) {
+	if last, none := v.WithoutDeadLetters(at.where); none {
+		for _, id := range last {
+			h.marks.raise(laneOf(id), id)
+		}
+		return false
+	}
 	began := time.Now()
 	looks := 0
 	for first := true; first || time.Since(began) < c.portion() && len(h.octets) < portionBytes; first = false {

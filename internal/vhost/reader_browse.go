@@ -89,6 +89,21 @@ func (r Reader) Browse(g Glance, visit func(*Seen) bool) (next MessageID, ok boo
 	return next, true
 }
 
+// WithoutDeadLetters reports whether a queue or a schedule is there and has none, and lists the last ID that a message
+// of it had, of each priority that had one.
+func (r Reader) WithoutDeadLetters(w Where) (last []MessageID, ok bool) {
+	q := r.v.whereabouts(w)
+	if q == nil || w.Lost || w.Schedule == "" && q.deadLetters() > 0 {
+		return nil, false
+	}
+	for priority, end := range q.messages.Ends() {
+		if end > queue.First(priority) {
+			last = append(last, idOf(end-1))
+		}
+	}
+	return last, true
+}
+
 // Find shows one message. ok is false if it is not there.
 func (r Reader) Find(w Where, id MessageID) (x Seen, ok bool) {
 	q := r.v.whereabouts(w)

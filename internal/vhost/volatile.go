@@ -1,6 +1,9 @@
 package vhost
 
-import "github.com/bartleby-mq/bartleby/internal/storage"
+import (
+	"github.com/bartleby-mq/bartleby/internal/memory"
+	"github.com/bartleby-mq/bartleby/internal/storage"
+)
 
 // volatileStore holds the records of transient messages: in memory, and, of long backlogs, in pages that a restart
 // forgets. A chunk is forgotten when no copy refers to it; its bytes are never written again, so effects that still
@@ -39,7 +42,7 @@ func (v *volatileStore) store(size int, fill func([]byte) []byte) storage.Ref {
 	if c == nil || len(c.bytes)+size > cap(c.bytes) {
 		v.close()
 		v.last++
-		c = &volatileChunk{index: v.last, bytes: make([]byte, 0, max(size, volatileChunkBytes))}
+		c = &volatileChunk{index: v.last, bytes: memory.Uncleared(max(size, volatileChunkBytes))[:0]}
 		v.chunks[c.index] = c
 		v.open = c
 	}

@@ -102,6 +102,26 @@ func (b *buffers) chunk(size int) []byte {
 	}
 }
 
+// letGo leaves half of what is kept to the garbage collector: after a burst, nearly all of it within half a minute.
+// What is in use is made again at little cost. Any goroutine may call it.
+func (b *buffers) letGo() {
+	halve(b.tiny)
+	halve(b.small)
+	halve(b.large)
+	halve(b.chunksSmall)
+	halve(b.chunksLarge)
+}
+
+func halve[T any](kept chan T) {
+	for range (len(kept) + 1) / 2 {
+		select {
+		case <-kept:
+		default:
+			return
+		}
+	}
+}
+
 // extend reports whether there is space for size more octets in a chunk. A small one becomes a large one for that: it
 // is copied once.
 func (b *buffers) extend(c []byte, size int) ([]byte, bool) {

@@ -19,7 +19,7 @@ type pauses struct {
 	looks    int    // since then at which the reader paused and no more had come
 }
 
-// watchHangUps cuts off clients that have gone while they were not read.
+// watchHangUps cuts off clients that have gone while they were not read. On the way it lets kept buffers go.
 func (s *Server) watchHangUps() {
 	looks := time.NewTicker(hangUpLooks)
 	defer looks.Stop()
@@ -29,6 +29,7 @@ func (s *Server) watchHangUps() {
 			return
 		case <-looks.C:
 			s.lookForHangUps()
+			s.buffers.letGo()
 		}
 	}
 }

@@ -43,6 +43,12 @@ func (m *fakeMachine) GiveBack() {
 	m.gaveBack++
 }
 
+func (m *fakeMachine) allocates(bytes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.usage.Allocated += bytes
+}
+
 // Aim implements Machine.
 func (m *fakeMachine) Aim(bytes int64) {
 	m.mu.Lock()
@@ -214,6 +220,37 @@ func TestGarbageIsNoAlarm(t *testing.T) {
 		m.uses(300, 400, 1<<40) // drained: it shows when memory is given back
 		time.Sleep(resource.GiveBackEvery)
 		check(0, 11, 20, 600)
+	})
+}
+
+// TestARestGivesMemoryBack says that a broker keeps the garbage of a burst when nothing is to be done any more, or that
+// it collects all the time, or while it is busy.
+func TestARestGivesMemoryBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine()
+		e, _ := startOn(t, m)
+		defer stop(t, e)
+		check := func(when string, want int) {
+			t.Helper()
+			if got, _ := m.asked(); got != want {
+				t.Errorf("%s: memory given back %d times, want %d", when, got, want)
+			}
+		}
+		for range 30 {
+			m.allocates(100 << 20)
+			time.Sleep(resource.CheckLatest)
+		}
+		check("busy", 0)
+		time.Sleep(20 * time.Second)
+		check("at rest", 1)
+		for range 30 {
+			m.allocates(1 << 20)
+			time.Sleep(resource.CheckLatest)
+		}
+		check("little to do", 1)
+		m.allocates(100 << 20)
+		time.Sleep(20 * time.Second)
+		check("after another burst", 2)
 	})
 }
 

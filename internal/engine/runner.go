@@ -16,6 +16,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/engine/recordcache"
 	"github.com/bartleby-mq/bartleby/internal/engine/resource"
 	"github.com/bartleby-mq/bartleby/internal/journal"
+	"github.com/bartleby-mq/bartleby/internal/memory"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
@@ -361,7 +362,7 @@ func (r *runner) wants() vhost.Sync {
 func (r *runner) begin() {
 	buffer := r.out.Batch
 	if cap(buffer) == 0 && r.buffer > 0 {
-		buffer = make([]byte, 0, r.buffer)
+		buffer = memory.Uncleared(r.buffer)[:0]
 	}
 	r.out.Next(buffer)
 	r.now.until = 0

@@ -9,6 +9,7 @@ package recordcache
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"sync/atomic"
 
@@ -139,11 +140,19 @@ func (c *Cache) Release() {
 // Busy reports whether the cache keeps anything that Trim could drop later.
 func (c *Cache) Busy() bool { return !c.own.empty() || !c.pages.empty() || c.cold != nil }
 
-// Trim drops what is no longer hot, and what was read if none of it was used since the last Trim. It is called now and
-// then in a pause.
+// Trim drops what is no longer hot, all that is written if nothing was added since the last Trim, and what was read if
+// none of it was used since then. It is called now and then in a pause.
 func (c *Cache) Trim() {
-	c.trimHot(0)
-	c.trimHot(storage.LogID(0).Pages())
+	for _, h := range []*hotBatches{&c.own, &c.pages} {
+		newest := h.newest()
+		quiet := newest == h.trimmedAt
+		h.trimmedAt = newest
+		added := c.shared.added.Load()
+		if quiet {
+			added = math.MaxUint64
+		}
+		h.trim(added, c.from)
+	}
 	if c.cold != nil && c.cold.idle() {
 		c.cold.close()
 		c.cold = nil
@@ -176,11 +185,21 @@ type hotBatches struct {
 	head    int           // below it: gone
 	first   storage.Index // of batches[head]
 	written storage.Index // as last told
+
+	trimmedAt uint64 // newest at the last Trim
 }
 
 type hotBatch struct {
 	data  []byte
 	added uint64 // of Shared, this one included
+}
+
+// newest is what had been added when the newest batch was, 0 if there is none.
+func (h *hotBatches) newest() uint64 {
+	if h.empty() {
+		return 0
+	}
+	return h.batches[len(h.batches)-1].added
 }
 
 func (h *hotBatches) empty() bool { return h.head == len(h.batches) }

@@ -250,9 +250,18 @@ func TestHotBatches(t *testing.T) {
 	for i := range storage.Index(10) {
 		b.Add(2, i+1, make([]byte, size))
 	}
+	a.Add(1, 41, make([]byte, size))
+	s.written[1] = 41
 	a.Trim()
 	if held(a)+held(b) != hotBytesMax || held(b) != 10*size {
 		t.Errorf("%d and %d bytes are hot", held(a), held(b))
+	}
+	a.Add(1, 42, make([]byte, size))
+	for range 2 { // nothing comes any more
+		a.Trim()
+	}
+	if held(a) != size {
+		t.Errorf("%d bytes are hot of a log at rest, of which one batch is not written", held(a))
 	}
 	b.Add(storage.LogID(2).Pages(), 9, []byte("page")) // pages are a log of their own
 	if p, err := b.Get(storage.Ref{Log: storage.LogID(2).Pages(), Index: 9, Size: 4}); err != nil || string(p) != "page" {

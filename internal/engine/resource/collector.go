@@ -40,8 +40,14 @@ func growth(live int64) int {
 }
 
 // liveHeap is how many bytes the last collection has found in use.
-func liveHeap() int64 {
-	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+func liveHeap() int64 { return metric("/gc/heap/live:bytes") }
+
+// allocated is how many bytes of the heap were ever taken.
+func allocated() int64 { return metric("/gc/heap/allocs:bytes") }
+
+// metric is one of Go's, 0 if there is none of that name.
+func metric(name string) int64 {
+	s := []metrics.Sample{{Name: name}}
 	metrics.Read(s)
 	if s[0].Value.Kind() != metrics.KindUint64 {
 		return 0

@@ -22,6 +22,7 @@ type Usage struct {
 	MemoryUsed int64 // resident; 0 is not known
 	MemoryMax  int64 // what machine and control groups allow; 0 is not known
 	MemoryLive int64 // what the last collection of garbage has found in use; 0 is not known
+	Allocated  int64 // what was ever made of memory that is collected; 0 is not known
 	DiskFree   int64 // for new files where the data is; negative is not known
 	DiskSize   int64 // of the file system where the data is; 0 is not known
 }
@@ -43,7 +44,7 @@ type systemMachine struct {
 
 // Read implements Machine.
 func (m systemMachine) Read() Usage {
-	u := Usage{MemoryUsed: residentBytes(), MemoryMax: memoryMax(), MemoryLive: liveHeap(), DiskFree: -1}
+	u := Usage{MemoryUsed: residentBytes(), MemoryMax: memoryMax(), MemoryLive: liveHeap(), Allocated: allocated(), DiskFree: -1}
 	if u.MemoryUsed == 0 {
 		u.MemoryUsed = runtimeBytes()
 	}

@@ -27,6 +27,12 @@ const (
 	// lookEvery is the same while memory is scarce without an alarm: only a collection of garbage finds that it no
 	// longer is, and a broker without traffic collects every two minutes.
 	lookEvery = 30 * time.Second
+	// The process rests if it has allocated at most restBytes in restAfter; then what it has allocated since memory was
+	// given back last, if that is restWorth at least, has left garbage that nobody collects for two minutes.
+	restAfter = 15 * time.Second
+	restBytes = 16 << 20
+	restWorth = 32 << 20
+
 	// giveBackShare: one part of the time in so many is spent on that, at the most.
 	giveBackShare = 20
 
@@ -61,6 +67,9 @@ type Monitor struct {
 		gaveBack     time.Time     // when memory was,
 		took         time.Duration // and how long that took
 		scarceLogged bool
+		busyAt       time.Time // when more than restBytes had been allocated since the time before,
+		busyUntil    int64     // Usage.Allocated then,
+		cleanAt      int64     // and when memory was given back
 	}
 	stop, stopped chan struct{}
 }
@@ -136,7 +145,8 @@ func (m *Monitor) check() time.Duration {
 func (m *Monitor) evaluate(f *Figures) time.Duration {
 	before := m.Alarms()
 	now := evaluate(before, f.Usage, f.memoryLimit, f.diskLimit)
-	if now.Has(LowMemory) && m.giveBack(GiveBackEvery) || m.MemoryScarce() && m.giveBack(lookEvery) {
+	if now.Has(LowMemory) && m.giveBack(GiveBackEvery) || m.MemoryScarce() && m.giveBack(lookEvery) ||
+		m.rests(f) && m.giveBack(restAfter) {
 		f = m.read()
 		now = evaluate(before, f.Usage, f.memoryLimit, f.diskLimit)
 	}
@@ -146,6 +156,14 @@ func (m *Monitor) evaluate(f *Figures) time.Duration {
 	m.set(LowDisk, now.Has(LowDisk), "free", f.DiskFree, "limit", f.diskLimit)
 	m.setScarce(f, now)
 	return nextCheck(now, f.Usage, f.memoryLimit, f.diskLimit)
+}
+
+// rests reports whether the process has little to do, and garbage of a time when it had more.
+func (m *Monitor) rests(f *Figures) bool {
+	if f.Allocated-m.mu.busyUntil > restBytes {
+		m.mu.busyAt, m.mu.busyUntil = time.Now(), f.Allocated
+	}
+	return time.Since(m.mu.busyAt) >= restAfter && f.Allocated-m.mu.cleanAt >= restWorth
 }
 
 func (m *Monitor) read() *Figures {
@@ -170,6 +188,7 @@ func (m *Monitor) giveBack(every time.Duration) (done bool) {
 	}
 	m.o.Machine.GiveBack()
 	m.mu.gaveBack = time.Now()
+	m.mu.cleanAt = m.o.Machine.Read().Allocated
 	m.mu.took = m.mu.gaveBack.Sub(begun)
 	return true
 }

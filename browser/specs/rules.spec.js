@@ -51,6 +51,54 @@ world.test(
 );
 
 world.test(
+  'a policy names a dead-letter exchange that does not exist: the preview, the save and the list say so, and it is created there',
+  async (c) => {
+    await c.open('/policies/edit');
+    await c.button('preset.letters').click();
+    assert.equal(await c.field('setting.dead-letter-exchange').inputValue(), 'dlx', 'there is one');
+    await c.field('queues.name').fill('astray');
+    await c.field('policies.pattern').fill('^incoming$');
+    await c.field('setting.dead-letter-exchange').fill('nowhere');
+    await c.text('create.no_exchange').waitFor();
+    await c.text('said.missing_lost', { name: 'nowhere' }).waitFor();
+    await c.button('policies.create_exchange', { name: 'nowhere' }).waitFor();
+    await c.settled();
+    await c.accessible();
+    await c.button('policies.save').click();
+    await c.text('policies.saved_missing', { name: 'astray', exchange: 'nowhere' }).waitFor();
+    await c.page
+      .getByRole('row')
+      .filter({ hasText: 'astray' })
+      .getByText(c.say('policy_finding.missing_dlx'), { exact: true })
+      .waitFor();
+
+    await c.page.getByRole('link', { name: 'astray', exact: true }).click();
+    await c.button('policies.create_exchange', { name: 'nowhere' }).click();
+    await c.button('create.do', {}, c.dialog).click();
+    await c.text('said.unbound_lost', { name: 'nowhere' }).waitFor();
+    assert.equal(await c.button('policies.create_exchange', { name: 'nowhere' }).count(), 0);
+    assert.equal((await c.broker.get('exchanges/%2F/nowhere')).type, 'fanout');
+
+    await c.button('queues.delete').click();
+    await c.dialog
+      .getByText(c.say('policies.delete_text', { changed: 1, names: 'incoming', drops: 0 }).trim())
+      .waitFor();
+    await c.button('queues.delete', {}, c.dialog).click();
+    await c.text('policies.deleted', { name: 'astray' }).waitFor();
+  },
+);
+
+world.test('the template of a dead-letter exchange asks for its name where none is there', async (c) => {
+  await c.broker.put('vhosts/bare', {});
+  await c.open('/policies/edit?vhost=bare');
+  await c.settled();
+  await c.button('preset.letters').click();
+  const field = c.field('setting.dead-letter-exchange');
+  assert.equal(await field.inputValue(), '');
+  assert.ok(await field.evaluate((el) => el === document.activeElement), 'the field has the focus');
+});
+
+world.test(
   'the form of a policy has the settings that the broker has, those of retries in one place; an exchange may have no name',
   async (c) => {
     await c.open('/policies/edit');

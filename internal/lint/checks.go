@@ -49,7 +49,11 @@ func (f *findings) deadLetters(i int, q *vhost.SnapshotQueue) {
 	}
 	dlx := Param{"dlx", set.DeadLetterExchange}
 	if w.missing {
-		f.add(Error, "missing_dlx", "queue", q.Name, dlx, f.fate(set))
+		params := []Param{dlx, f.fate(set)}
+		if f.dlxByPolicy(q) {
+			params = append(params, Param{"policy", q.Policy})
+		}
+		f.add(Error, "missing_dlx", "queue", q.Name, params...)
 		return
 	}
 	var lost, all []string
@@ -324,13 +328,18 @@ func (f *findings) told(l *loop) string {
 // covered reports whether a queue has its dead-letter exchange by the policy that sends dead letters of others to it.
 func (f *findings) covered(i int) bool {
 	q := &f.Queues[i]
-	_, byPolicy := f.Rules.Definition(q.Policy, false).Get("dead-letter-exchange")
-	_, byArgument := q.Arguments.Get("x-dead-letter-exchange")
-	if q.Policy == "" || !byPolicy || byArgument {
+	if !f.dlxByPolicy(q) {
 		return false
 	}
 	other, ok := f.senders[i].all.but(i)
 	return ok && f.Queues[other].Policy == q.Policy
+}
+
+// dlxByPolicy reports whether a queue has its dead-letter exchange from its policy.
+func (f *findings) dlxByPolicy(q *vhost.SnapshotQueue) bool {
+	_, byPolicy := f.Rules.Definition(q.Policy, false).Get("dead-letter-exchange")
+	_, byArgument := q.Arguments.Get("x-dead-letter-exchange")
+	return q.Policy != "" && byPolicy && !byArgument
 }
 
 // exchanges looks at exchanges.

@@ -97,6 +97,19 @@ func TestDryRun(t *testing.T) {
 	if q := read[api.Queue](d, "/api/queues/%2F/a"); q.Messages != 3 || q.Policy != nil {
 		t.Errorf("the dry run has changed something: %+v", q)
 	}
+	const lost, held = "dead letters become lost letters", "dead letters are held in their queue"
+	for name, want := range map[string]string{
+		`nope"`:       "exchange 'nope' does not exist: until it exists, " + lost,
+		`amq.fanout"`: "exchange 'amq.fanout' has no bindings: until it has some, " + lost,
+		`nope","dead-letter-strategy":"at-least-once","overflow":"reject-publish"`: "exchange 'nope' does not exist: " +
+			"until it exists, " + held,
+		`dlx"`: "", `"`: "",
+	} {
+		body := `{"pattern":"^new","definition":{"dead-letter-exchange":"` + name + `},"apply-to":"queues"}`
+		if r, _ := trial("PUT", "policies/%2F/n", body); strings.Join(r.Warnings, "\n") != want {
+			t.Errorf("dead letters to %s: %q", name, r.Warnings)
+		}
+	}
 	d.want(201, "PUT", "/api/policies/%2F/p", policy)
 	if r, _ = trial("PUT", "policies/%2F/p", policy); r.Matched != 3 || r.Changed != 0 {
 		t.Errorf("again: %+v", r)

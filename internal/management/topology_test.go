@@ -2,6 +2,7 @@ package management
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -39,6 +40,20 @@ func TestLint(t *testing.T) {
 	}
 	if l = read[api.Lint](d, "/api/x/lint/%2F?severity=error&code=missing_dlx"); l.Errors != 1 || l.Findings[0].Name != "lost" {
 		t.Errorf("%+v", l)
+	}
+	d.want(201, "PUT", "/api/queues/%2F/own", `{"arguments":{"x-dead-letter-exchange":"gone"}}`)
+	d.want(201, "PUT", "/api/queues/%2F/ruled", ``)
+	const gone = `{"pattern":"^(own|ruled)$","definition":{"dead-letter-exchange":"gone"},"apply-to":"queues"}`
+	d.want(201, "PUT", "/api/policies/%2F/p", gone)
+	sources := map[string]string{}
+	for _, f := range read[api.Lint](d, "/api/x/lint/%2F?code=missing_dlx").Findings {
+		sources[f.Name] = f.Params["policy"]
+	}
+	if want := map[string]string{"lost": "", "own": "", "ruled": "p"}; !maps.Equal(sources, want) {
+		t.Errorf("policies that name an exchange that does not exist: %v, want %v", sources, want)
+	}
+	for _, path := range []string{"queues/%2F/own", "queues/%2F/ruled", "policies/%2F/p"} {
+		d.want(204, "DELETE", "/api/"+path, "")
 	}
 	if l = read[api.Lint](d, "/api/x/lint?limit=1"); l.Errors != 3 || !l.Partial || len(l.Findings) != 1 || l.Findings[0].Severity != "error" {
 		t.Errorf("%+v", l)

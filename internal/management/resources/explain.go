@@ -140,6 +140,7 @@ func tryClear(r *web.Request, operator bool) (web.Answer, error) {
 func try(r *web.Request, p *vhost.Policy, clear bool) (web.Answer, error) {
 	var subjects vhost.Subjects
 	var own []string
+	var astray string
 	var trials []settings.PolicyDryRun
 	var refused *amqp.Error
 	if err := r.BeginTask(); err != nil {
@@ -147,7 +148,7 @@ func try(r *web.Request, p *vhost.Policy, clear bool) (web.Answer, error) {
 	}
 	err := r.Copy(r.PathValue("vhost"), func(v vhost.Reader, most int) bool {
 		if subjects.Rules == nil {
-			own = graves(v, p)
+			own, astray = graves(v, p), leadsNowhere(v, p)
 		}
 		return v.SubjectsSome(&subjects, most)
 	}, func() error {
@@ -183,7 +184,10 @@ func try(r *web.Request, p *vhost.Policy, clear bool) (web.Answer, error) {
 			shown.Changed++
 		}
 	}
-	shown.Warnings = warnings(trials, p, own)
+	if astray != "" {
+		shown.Warnings = append(shown.Warnings, astray)
+	}
+	shown.Warnings = append(shown.Warnings, warnings(trials, p, own)...)
 	return web.OK(shown)
 }
 
@@ -209,6 +213,30 @@ func graves(v vhost.Reader, p *vhost.Policy) []string {
 		}
 	}
 	return names
+}
+
+// leadsNowhere says that the dead-letter exchange of p does not exist, or that nothing is bound to it; "" if it leads
+// somewhere, or p has none.
+func leadsNowhere(v vhost.Reader, p *vhost.Policy) string {
+	dlx, ok := p.Definition.Get("dead-letter-exchange")
+	if !ok || dlx.Kind != amqp.KindString || dlx.Str == "" {
+		return ""
+	}
+	fate := "become lost letters"
+	if strategy, _ := p.Definition.Get("dead-letter-strategy"); strategy.Str == "at-least-once" {
+		fate = "are held in their queue"
+	}
+	x := v.Topology().Exchange(dlx.Str)
+	if x == nil {
+		return fmt.Sprintf("exchange '%s' does not exist: until it exists, dead letters %s", dlx.Str, fate)
+	}
+	if x.Alternate != "" {
+		return ""
+	}
+	for range v.Topology().BindingsFrom(dlx.Str) {
+		return ""
+	}
+	return fmt.Sprintf("exchange '%s' has no bindings: until it has some, dead letters %s", dlx.Str, fate)
 }
 
 // warningsMax bounds how many of a kind are told.

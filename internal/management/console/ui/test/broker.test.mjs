@@ -12,7 +12,7 @@ import { connected, curve, deadEnd, labelOf, layout, shorten, tree } from '../pa
 import { compare, readDocument } from '../pages/broker/definitions-diff.js';
 import { remembered } from '../pages/broker/readings.js';
 import * as dagre from '../vendor/dagre.mjs';
-import { readDefinition } from '../pages/broker/policy-json.js';
+import { deadLetterExchange, readDefinition } from '../pages/broker/policy-json.js';
 import { isLocal, metricsAt, scrapeConfig } from '../pages/broker/scrape.js';
 
 test('names of queues', () => {
@@ -253,6 +253,13 @@ test('every verb and thing of the audit log has its words', () => {
   }
 });
 
+test('the template of a dead-letter exchange fills in one that is there', () => {
+  assert.equal(deadLetterExchange(['amq.direct', 'orders.dlx', 'dlx']), 'dlx');
+  assert.equal(deadLetterExchange(['amq.direct', 'orders.dlx']), 'orders.dlx');
+  assert.equal(deadLetterExchange(['amq.direct', 'shop.dead-letters', 'deadline']), 'shop.dead-letters');
+  assert.equal(deadLetterExchange(['amq.direct', 'deadline', 'dlxs']), undefined);
+});
+
 test('what the broker says of settings is found in the dictionaries, and says the same in English', () => {
   const words = JSON.parse(readFileSync(new URL('../i18n/en/said.json', import.meta.url), 'utf8'));
   const say = (key, params) => words[key].replace(/\{(\w+)\}/g, (_, name) => params[name]);
@@ -265,6 +272,8 @@ test('what the broker says of settings is found in the dictionaries, and says th
     "the smaller value applies; the argument sets 5, operator policy 'a, b' sets 7",
     "policy 'p' sets drop-head, which a quorum queue treats as reject-publish",
     "policy 'p' matches queue 'q', which receives its dead letters: messages that die there return there; change the pattern to exclude it",
+    "exchange 'a' does not exist: until it exists, dead letters become lost letters",
+    "exchange 'a' has no bindings: until it has some, dead letters are held in their queue",
     'and 3 more warnings like the last one',
   ]) {
     assert.equal(

@@ -108,22 +108,26 @@ export function render() {
           })}><${Icon} name="discard" /> ${t('queues.delete')}</${Action}>`} />`;
 }
 
-// createExchange asks for what an exchange shall be, declares it, and shows it.
-/** @param {{type?: string}} [usual] what is chosen at first */
-export const createExchange = (usual = {}) =>
-  open(Create, usual).then((e) => e && go(to`/exchanges/${e.vhost}/${e.name}`));
+// newExchange asks for what an exchange shall be, and declares it: {vhost, name}, undefined if it is not. of are values to begin with.
+export const newExchange = (/** @type {{vhost?: string, name?: string, type?: string}} */ of = {}) =>
+  open(Create, { of });
 
-function Create({ close, type = 'direct' }) {
+// createExchange is newExchange, and shows it.
+export const createExchange = (/** @type {{type?: string}} */ of = {}) =>
+  newExchange(of).then((e) => e && go(to`/exchanges/${e.vhost}/${e.name}`));
+
+function Create({ close, of }) {
   const [f, set] = useState({
     vhost: oneVHost.value,
     name: '',
-    type,
+    type: 'direct',
     delayed: 'direct',
     durable: true,
     auto_delete: false,
     internal: false,
     alternate: '',
     more: '',
+    ...of,
   });
   const others = useData(
     (signal) => api.get(path`exchanges/${f.vhost}`, { columns: 'name', disable_stats: true }, { signal }),
@@ -135,7 +139,7 @@ function Create({ close, type = 'direct' }) {
     [],
     { every: 0 },
   );
-  const types = (overview.data?.exchange_types || [{ name: type }]).map((x) => x.name);
+  const types = (overview.data?.exchange_types || [{ name: f.type }]).map((x) => x.name);
   const put = (name) => (v) => set({ ...f, [name]: v });
   const more = parseObject(f.more);
   const trouble = nameTrouble(f.name);

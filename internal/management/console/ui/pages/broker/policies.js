@@ -22,10 +22,16 @@ const editor = (p, operator) =>
   href('/policies/edit', { vhost: p.vhost, policy: p.name, operator: operator ? '1' : '' });
 
 function columnsOf(operator, lint) {
+  // what is wrong with a policy, and with queues because of it, each thing once
   const found = (p) =>
     lint.filter(
-      (f) =>
-        f.kind === 'policy' && f.name === p.name && f.vhost === p.vhost && (f.params.which === 'operator') === operator,
+      (f, i) =>
+        f.vhost === p.vhost &&
+        ((f.kind === 'policy' && f.name === p.name && (f.params.which === 'operator') === operator) ||
+          (f.code === 'missing_dlx' &&
+            f.params.policy === p.name &&
+            !operator &&
+            i === lint.findIndex((x) => x.vhost === f.vhost && x.code === f.code && x.params.policy === p.name))),
     );
   return [
     {
@@ -50,11 +56,14 @@ function columnsOf(operator, lint) {
       value: (p) => found(p).map(findingText).join(' '),
       render: (p) =>
         found(p).map(
-          (f) => html`<span class="tag warn" title=${findingText(f)}>${word('policy_finding', f.code)}</span>`,
+          (f) =>
+            html`<span class=${`tag ${f.severity === 'error' ? 'bad' : 'warn'}`} title=${findingText(f)}>${word('policy_finding', f.code)}</span>`,
         ),
     },
   ];
 }
+
+const namedMax = 10; // objects whose settings change, when a policy is deleted
 
 // removePolicy tries what taking a policy away would mean, says so, asks, and does it.
 export async function removePolicy(p, operator) {
@@ -66,9 +75,14 @@ export async function removePolicy(p, operator) {
   });
   if (!trial) return false;
   const drops = trial.matches.reduce((n, m) => n + m.messages_dropped, 0);
+  const names = trial.matches.filter((m) => m.changes.length > 0).map((m) => m.name);
   const sure = await confirm({
     title: t('policies.delete_title', { name: p.name }),
-    text: t('policies.delete_text', { matched: trial.matched, changed: trial.changed, drops }),
+    text: t('policies.delete_text', {
+      changed: names.length,
+      names: names.slice(0, namedMax).join(t('frame.comma')) + (names.length > namedMax ? ' …' : ''),
+      drops,
+    }),
     action: t('queues.delete'),
     danger: true,
   });

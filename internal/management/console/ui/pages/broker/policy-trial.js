@@ -10,8 +10,9 @@ import { said } from './said.js';
 
 const shownMax = 100;
 
-// useTrial tries a policy a moment after it changed: {trial, error, busy}. Nothing is asked without a pattern.
-export function useTrial({ vhost, name, pattern, definition, priority, applyTo, operator }) {
+// useTrial tries a policy a moment after it changed, or how many exchanges are there: {trial, error, busy}. Nothing is asked without a
+// pattern.
+export function useTrial({ vhost, name, pattern, definition, priority, applyTo, operator, there }) {
   const [state, set] = useState({ trial: null, error: '', busy: false });
   const body = JSON.stringify({ pattern, definition, priority, 'apply-to': applyTo });
   const ready = pattern !== '' && definition && Object.keys(definition).length > 0;
@@ -35,7 +36,7 @@ export function useTrial({ vhost, name, pattern, definition, priority, applyTo, 
       clearTimeout(timer);
       abort.abort();
     };
-  }, [vhost, name, body, operator, ready]);
+  }, [vhost, name, body, operator, ready, there]);
   return state;
 }
 

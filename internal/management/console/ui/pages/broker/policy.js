@@ -1,13 +1,14 @@
 // The editor of a policy: a form and its JSON side by side, what it would change, and the same as commands and files of other tools.
-import { html, useEffect, useState } from '../../lib/html.js';
+import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { t } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { go, href } from '../../lib/router.js';
-import { attempt } from '../../lib/layers.js';
+import { attempt, toast } from '../../lib/layers.js';
 import { NumberField, Select, TextArea, TextField } from '../../lib/form.js';
 import { Codes } from '../../lib/code.js';
-import { lacksTag } from '../../lib/rights.js';
+import { lacksTag, rightsIn } from '../../lib/rights.js';
+import { Icon } from '../../lib/icon.js';
 import { Action } from '../../lib/action.js';
 import { Failure, Loading } from '../../lib/states.js';
 import { oneVHost, vhosts } from '../../lib/vhosts.js';
@@ -17,16 +18,23 @@ import { fieldsOf } from '../../lib/known.js';
 import { groupNames, groupOf } from './settings.js';
 import { policyCodes } from '../code/policy.js';
 import { here } from '../../lib/here.js';
-import { readDefinition } from './policy-json.js';
+import { newExchange } from './exchanges.js';
+import { deadLetterExchange, readDefinition } from './policy-json.js';
 import { lookAround } from './rights.js';
 import { Trial, useTrial } from './policy-trial.js';
 import { removePolicy } from './policies.js';
 
 const some = (v) => (v ?? null) !== null;
 
+const dlx = 'dead-letter-exchange';
+
+// The templates: what each fills in, given the names of the exchanges that are there; nothing if it knows none.
 const presets = {
-  retry: { 'delayed-retry-type': 'all', 'delayed-retry-min': 1000, 'delayed-retry-max': 60000 },
-  letters: { 'dead-letter-exchange': 'dlx' },
+  retry: () => ({ 'delayed-retry-type': 'all', 'delayed-retry-min': 1000, 'delayed-retry-max': 60000 }),
+  letters: (exchanges) => {
+    const name = deadLetterExchange(exchanges);
+    return name && { [dlx]: name };
+  },
 };
 
 export function render({ query }) {
@@ -63,7 +71,7 @@ function begin(known, query, vhost) {
     pattern: query.pattern || '',
     applyTo: 'queues',
     priority: 0,
-    definition: presets[query.preset] || {},
+    definition: presets[query.preset]?.([]) || {},
   };
 }
 
@@ -85,12 +93,24 @@ function Editor({ operator, vhost, known, query }) {
     const now = readDefinition(raw);
     if (now.value) set({ ...f, definition: now.value });
   };
-  const trial = useTrial({ ...f, operator, definition: read.value });
   const exchanges = useData(
     (signal) => api.get(path`exchanges/${f.vhost}`, { columns: 'name', disable_stats: true }, { signal }),
     [f.vhost],
     { every: 0 },
   );
+  const suggested = (exchanges.data || []).map((e) => e.name).filter(Boolean);
+  const named = read.value?.[dlx];
+  const missing = exchanges.data && named && typeof named === 'string' && !suggested.includes(named) ? named : '';
+  const trial = useTrial({ ...f, operator, definition: read.value, there: suggested.length });
+  const makeExchange = async () => {
+    if (await newExchange({ vhost: f.vhost, name: missing, type: 'fanout' })) exchanges.refresh();
+  };
+  const letters = useRef(null);
+  const fillIn = (preset) => {
+    const more = presets[preset](suggested);
+    if (more) setKeys(more);
+    else letters.current.querySelector(`[data-setting="${dlx}"]`)?.focus();
+  };
   const [left, leave] = useState(false);
   useEffect(() => {
     if (left) go('/policies', { vhost: f.vhost, tab: operator ? 'operator' : '' });
@@ -101,31 +121,31 @@ function Editor({ operator, vhost, known, query }) {
     e.preventDefault();
     if (
       ready &&
-      (await attempt(
-        () =>
-          api.put(`${kind}/${path`${f.vhost}/${f.name}`}`, {
-            pattern: f.pattern,
-            definition: read.value,
-            priority: f.priority ?? 0,
-            'apply-to': f.applyTo,
-          }),
-        t('policies.saved', { name: f.name }),
+      (await attempt(() =>
+        api.put(`${kind}/${path`${f.vhost}/${f.name}`}`, {
+          pattern: f.pattern,
+          definition: read.value,
+          priority: f.priority ?? 0,
+          'apply-to': f.applyTo,
+        }),
       ))
-    )
+    ) {
+      if (missing) toast(t('policies.saved_missing', { name: f.name, exchange: missing }), 'note');
+      else toast(t('policies.saved', { name: f.name }));
       leave(true);
+    }
   };
   const forExchanges = f.applyTo === 'exchanges';
   const fields = fieldsOf(
     operator ? 'operator policy' : 'policy',
     (s) => f.applyTo === 'all' || (s.applies_to === 'exchanges') === forExchanges,
   );
-  const suggested = (exchanges.data || []).map((e) => e.name).filter(Boolean);
   const fieldOf = ({ name }) =>
-    html`<${SettingField} key=${name} name=${name} value=${f.definition[name]} onInput=${(v) => setKeys({ [name]: v })} exchanges=${suggested} nameless />`;
+    html`<${SettingField} key=${name} name=${name} value=${f.definition[name]} onInput=${(v) => setKeys({ [name]: v })} exchanges=${suggested} nameless data-setting=${name} hint=${name === dlx && missing ? t('create.no_exchange') : undefined} />`;
   const lacks = lacksTag(operator ? 'administrator' : 'policymaker');
   const kinds = ['queues', 'classic_queues', 'quorum_queues', ...(operator ? [] : ['exchanges', 'all'])];
   return html`<div class="split">
-    <form class="card" onSubmit=${submit}>
+    <form class="card" onSubmit=${submit} ref=${letters}>
       <div class="form">
         <${TextField} label=${t('queues.name')} value=${f.name} readonly=${!!known} onInput=${put('name')} required autofocus=${!known} />
         <${Select} label=${t('queues.vhost')} value=${f.vhost} disabled=${!!known} onInput=${put('vhost')} options=${vhosts.value.includes(f.vhost) ? vhosts.value : [f.vhost]} />
@@ -139,11 +159,7 @@ function Editor({ operator, vhost, known, query }) {
         !known &&
         html`<p class="buttons">${Object.keys(presets).map(
           (p) =>
-            html`<button type="button" class="small" key=${p} onClick=${() => {
-              const d = { ...f.definition, ...presets[p] };
-              set({ ...f, definition: d });
-              setText(JSON.stringify(d, null, 2));
-            }}>${t(`preset.${p}`)}</button>`,
+            html`<button type="button" class="small" key=${p} onClick=${() => fillIn(p)}>${t(`preset.${p}`)}</button>`,
         )}</p>`
       }
       ${groupNames.map((group) => {
@@ -162,7 +178,8 @@ function Editor({ operator, vhost, known, query }) {
         ${known && html`<${Action} lacks=${lacks} onClick=${() => removePolicy({ vhost, name: known.name }, operator).then(leave)}>${t('queues.delete')}</${Action}>`}</p>
     </form>
     <div class="stack">
-      <section class="card"><h2>${t('trial.title')}</h2><${Trial} vhost=${f.vhost} of=${trial} /></section>
+      <section class="card"><h2>${t('trial.title')}</h2><${Trial} vhost=${f.vhost} of=${trial} />
+        ${missing && html`<p class="buttons"><${Action} lacks=${rightsIn(f.vhost).exchange('configure', missing)} onClick=${makeExchange}><${Icon} name="plus" /> ${t('policies.create_exchange', { name: missing })}</${Action}></p>`}</section>
       <section class="card"><h2>${t('policies.elsewhere')}</h2><${Codes} label=${t('policies.elsewhere')} of=${policyCodes(here(), { ...f, operator, priority: f.priority ?? 0, name: f.name || 'policy', definition: read.value || {} })} /></section>
     </div></div>`;
 }

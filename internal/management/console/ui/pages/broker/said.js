@@ -39,6 +39,10 @@ export const find = finder([
   ['accepted for compatibility with RabbitMQ, no effect', 'said.accepted'],
   ['no effect on queues', 'said.no_effect'],
   ["exchange '{name}' does not exist: dead letters of the queue become lost letters", 'said.no_exchange'],
+  ["exchange '{name}' does not exist: until it exists, dead letters become lost letters", 'said.missing_lost'],
+  ["exchange '{name}' does not exist: until it exists, dead letters are held in their queue", 'said.missing_held'],
+  ["exchange '{name}' has no bindings: until it has some, dead letters become lost letters", 'said.unbound_lost'],
+  ["exchange '{name}' has no bindings: until it has some, dead letters are held in their queue", 'said.unbound_held'],
   [
     "policy '{name}' matches queue '{queue}', which receives its dead letters: messages that die there return there; change the pattern to exclude it",
     'said.own_letters',

@@ -17,7 +17,7 @@ type routes struct {
 func loaded() []routes {
 	const n = 10_000
 	t := New()
-	for _, x := range []Exchange{{Name: "d", Kind: Direct}, {Name: "f", Kind: Fanout}, {Name: "t", Kind: Topic}, {Name: "w", Kind: Topic}} {
+	for _, x := range []Exchange{{Name: "d", Kind: Direct}, {Name: "f", Kind: Fanout}, {Name: "t", Kind: Topic}, {Name: "w", Kind: Topic}, {Name: "l", Kind: Topic}} {
 		t.Declare(x)
 	}
 	all := []routes{
@@ -25,6 +25,7 @@ func loaded() []routes {
 		{name: "direct 10k queues", x: t.Exchange("d"), each: 1},
 		{name: "fanout 100", x: t.Exchange("f"), each: 100},
 		{name: "topic 10k literal and star", x: t.Exchange("t"), each: 1},
+		{name: "topic 10k literal", x: t.Exchange("l"), each: 1},
 		{name: "topic 10k with hash", x: t.Exchange("w"), each: 1},
 	}
 	for i := range n {
@@ -35,6 +36,7 @@ func loaded() []routes {
 		}
 		bind("d", fmt.Sprint("key-", i))
 		bind("t", fmt.Sprintf("site.%d.*.device-%d.temperature", i%100, i))
+		bind("l", fmt.Sprintf("site.%d.room.device-%d.temperature", i%100, i))
 		bind("w", fmt.Sprintf("#.device-%d.#", i))
 		if i < 100 {
 			bind("f", "")
@@ -45,6 +47,7 @@ func loaded() []routes {
 		key := fmt.Appendf(nil, "site.%d.room.device-%d.temperature", i%100, i)
 		all[3].keys = append(all[3].keys, key)
 		all[4].keys = append(all[4].keys, key)
+		all[5].keys = append(all[5].keys, key)
 	}
 	for i := range all {
 		all[i].t = t

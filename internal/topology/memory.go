@@ -2,8 +2,8 @@ package topology
 
 import "strings"
 
-// About how many bytes of memory an exchange, a binding and a word of a topic's pattern take, entries of maps and lists
-// included. Words that patterns share are counted for each.
+// About how many bytes of memory an exchange, a binding and a word of a topic's pattern with wildcards take, entries of
+// maps and lists included. Words that patterns share are counted for each.
 const (
 	exchangeBytes = 600
 	bindingBytes  = 450
@@ -31,6 +31,9 @@ func (b *binding) bytes() int {
 	n := bindingBytes + len(b.RoutingKey) + 2*b.Arguments.Memory()
 	switch b.from.Kind {
 	case Topic:
+		if isLiteral(b.RoutingKey) {
+			break
+		}
 		n += wordBytes * (1 + strings.Count(b.RoutingKey, "."))
 	case Headers:
 		n += b.Arguments.Memory()

@@ -38,6 +38,8 @@ func TestBytesAreAboutMemory(t *testing.T) {
 		"fanout":                 {Fanout, 1, nil},
 		"topic, 1 word":          {Topic, 1, nil},
 		"topic, 10 words":        {Topic, 10, nil},
+		"topic, a wildcard":      {Topic, 2, nil},
+		"topic, 9 wildcards":     {Topic, 11, nil},
 		"headers":                {Headers, 1, header},
 		"headers, 9 fields":      {Headers, 1, fields},
 		"hash":                   {ConsistentHash, 1, nil},
@@ -57,6 +59,9 @@ func TestBytesAreAboutMemory(t *testing.T) {
 			b := Binding{
 				Source: strings.Clone("x" + long), Destination: strings.Clone("q" + long), ToQueue: true,
 				RoutingKey: strings.Clone(key(i, c.words)),
+			}
+			if strings.Contains(what, "wildcard") {
+				b.RoutingKey = strings.ReplaceAll(b.RoutingKey, ".", ".*.")
 			}
 			if c.arguments != nil {
 				b.Arguments = c.arguments(i)

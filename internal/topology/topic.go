@@ -15,11 +15,12 @@ import (
 // be a wildcard.
 // Source: RabbitMQ, routing: topic.
 type topic struct {
-	root  *node
-	words map[edge]*node // the children by literal word, of all nodes: one map is smaller than one per node
-	at    []*node        // working memory: the set of nodes before and after a word
-	next  []*node
-	stamp uint64 // number of the set being filled
+	literal direct         // the bindings whose patterns have no wildcards: one look for all words
+	root    *node          // of the others
+	words   map[edge]*node // the children by literal word, of all nodes: one map is smaller than one per node
+	at      []*node        // working memory: the set of nodes before and after a word
+	next    []*node
+	stamp   uint64 // number of the set being filled
 }
 
 // node is a prefix of patterns.
@@ -33,16 +34,47 @@ type node struct {
 	stamp      uint64 // the last set it was put into
 }
 
+func (n *node) isLeaf() bool { return n.star == nil && n.hash == nil && n.literals == 0 }
+
 type edge struct {
 	from *node
 	word string
 }
 
-func newTopic(*Exchange) matcher { return &topic{root: &node{}, words: map[edge]*node{}} }
+func newTopic(*Exchange) matcher {
+	return &topic{literal: direct{map[string]bindingList{}}, root: &node{}, words: map[edge]*node{}}
+}
 
-func (t *topic) add(b *binding) { t.node(b.RoutingKey).bindings.add(b) }
+// isLiteral reports whether a pattern has no wildcard.
+func isLiteral(pattern string) bool {
+	for word := range strings.SplitSeq(pattern, ".") {
+		if word == "*" || word == "#" {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *topic) add(b *binding) {
+	if isLiteral(b.RoutingKey) {
+		t.literal.add(b)
+		return
+	}
+	t.node(b.RoutingKey).bindings.add(b)
+}
 
 func (t *topic) remove(gone bindingList) (moved int) {
+	for literal, some := range groups(gone, func(b *binding) bool { return isLiteral(b.RoutingKey) }) {
+		if literal {
+			moved += t.literal.remove(some)
+		} else {
+			moved += t.removePatterns(some)
+		}
+	}
+	return moved
+}
+
+func (t *topic) removePatterns(gone bindingList) (moved int) {
 	for n, some := range groups(gone, func(b *binding) *node { return t.node(b.RoutingKey) }) {
 		moved += n.bindings.removeAll(some)
 		t.prune(n)
@@ -54,7 +86,7 @@ func (t *topic) remove(gone bindingList) (moved int) {
 
 // prune takes a node out that leads to no binding any more, and its parents likewise.
 func (t *topic) prune(n *node) {
-	for n != t.root && len(n.bindings) == 0 && n.star == nil && n.hash == nil && n.literals == 0 {
+	for n != t.root && len(n.bindings) == 0 && n.isLeaf() {
 		switch p := n.parent; n {
 		case p.star:
 			p.star = nil
@@ -102,6 +134,14 @@ func (t *topic) child(n *node, word string) *node {
 }
 
 func (t *topic) match(w *walk) {
+	if len(t.literal.byKey) > 0 {
+		if t.literal.match(w); w.tooMuch() {
+			return
+		}
+	}
+	if t.root.isLeaf() {
+		return
+	}
 	for i := range w.keys() {
 		t.stamp++
 		t.next = t.next[:0]

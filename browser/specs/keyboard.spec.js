@@ -329,12 +329,12 @@ world.test('the focus of what goes is given to what stays', async (c) => {
   await c.field('bind.to', {}, c.dialog).fill('orders');
   await c.page.keyboard.press('Enter');
   await c.button('bind.remove').waitFor();
-  await focused('#main');
+  await focused('main *');
 
   const toast = c.page.locator('.toast').getByRole('button');
   await toast.focus();
   await c.page.keyboard.press('Enter');
-  await focused('#main');
+  await focused('main *');
 
   await c.open('/schedule');
   const rows = c.page.locator('tr[data-index]');
@@ -359,5 +359,64 @@ world.test('the focus of what goes is given to what stays', async (c) => {
   await c.button('definitions.do').focus();
   await c.page.keyboard.press('Enter');
   await c.text('definitions.done', { name: 'd.json' }).waitFor();
-  await focused('#main');
+  await focused('#main, #main *');
+});
+
+world.test('a row keeps the focus when its list is read again', async (c) => {
+  await c.open('/schedule');
+  const rows = c.page.locator('tr[data-index]');
+  await rows.first().waitFor();
+  await rows.first().focus();
+  await c.button('schedule.move', {}, rows.first()).focus();
+  await c.page.keyboard.press('Enter');
+  await until('a field to have the focus', () =>
+    c.page.evaluate(() => !!document.activeElement.matches('dialog input[type=radio]:checked')),
+  );
+  await c.page.keyboard.press('Control+Enter');
+  await c.text('schedule.move_done', { n: 1 }).waitFor();
+  await c.settled();
+  await until('the row to have the focus', () => c.page.evaluate(() => !!document.activeElement.closest('tr')));
+});
+
+world.test('the calendar is one stop of Tab', async (c) => {
+  await c.open('/schedule?view=month');
+  await c.settled();
+  const stops = c.page.locator('.heat .cell[tabindex="0"]');
+  assert.equal(await stops.count(), 1);
+  await stops.focus();
+  const before = await stops.innerText();
+  const last = await c.page.evaluate(() => !document.activeElement.nextElementSibling?.matches('.cell:enabled'));
+  await c.page.keyboard.press(last ? 'ArrowLeft' : 'ArrowRight');
+  assert.equal(await stops.count(), 1);
+  assert.notEqual(await stops.innerText(), before);
+  assert.ok(await stops.evaluate((e) => e === document.activeElement));
+});
+
+world.test('a filter keeps the focus when it is cleared, and what is empty is said', async (c) => {
+  await c.open('/letters?view=list');
+  const rows = c.page.locator('tr[data-index]');
+  await rows.first().waitFor();
+  const field = c.page.getByRole('combobox', { name: c.say('filter.label'), exact: true });
+  await field.fill('id:none');
+  await c.page.keyboard.press('Enter');
+  await c.page.locator('#announced', { hasText: c.say('table.rows', { n: 0 }) }).waitFor({ state: 'attached' });
+  await c.button('filter.clear').focus();
+  await c.page.keyboard.press('Enter');
+  await rows.first().waitFor();
+  assert.ok(await field.evaluate((e) => e === document.activeElement));
+});
+
+world.test('the title of a page has its name, and its views are walked by arrows', async (c) => {
+  await c.open('/queues/%2F/orders');
+  await until('the title', async () => (await c.page.title()) === `orders – ${c.say('queue.title')} – Bartleby`);
+  await c.open('/letters?view=groups');
+  await c.page.getByRole('tab', { name: c.say('letters.as_groups') }).focus();
+  await c.page.keyboard.press('ArrowRight');
+  const list = c.page.getByRole('tab', { name: c.say('letters.as_list') });
+  await c.page.waitForURL(/view=list/);
+  assert.ok(await list.evaluate((e) => e === document.activeElement));
+  const nav = c.page.getByRole('navigation', { name: c.say('frame.navigation') });
+  await nav.getByRole('link', { name: c.say('queues.title'), exact: true }).focus();
+  await c.page.keyboard.press('Enter');
+  await until('the page to have the focus', () => c.page.evaluate(() => document.activeElement.id === 'main'));
 });

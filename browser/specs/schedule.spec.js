@@ -323,7 +323,7 @@ world.test(
         await c.accessible();
         sent.times.push(Date.now());
       });
-    await c.dialog.getByRole('status').waitFor();
+    await c.dialog.locator('.outcome').waitFor();
     const [only, ...more] = (await c.broker.get('x/scheduled/%2F/typed.later')).items;
     assert.deepEqual(more, [], 'the second message has the key of the first');
     assert.ok(Math.abs(only.due_ms - sent.times[1] - 2 * 60 * minute) < minute, `due at ${only.due_ms}`);

@@ -1,23 +1,32 @@
-// Keeps the keyboard in the page: the focus of what is removed goes to the item beside it, or else to what it was in.
+// Keeps the keyboard in the page: the focus of what is removed goes to the item beside it, or else to what it was in, or to what came
+// instead.
+import { visits } from './router.js';
 
 const controls = 'a[href], button:not(:disabled), input:not(:disabled), select, textarea, summary, [tabindex]';
 const lists = 'tbody, ul, ol, .toasts';
 
 let last = null; // what has the focus, or had it until it was removed
+let outside = null; // what had it last beside short messages
+let page = 0; // where that was
 
-// heir is what gets the focus of something that was removed from target.
-function heir({ target, nextSibling, previousSibling }) {
+// heir is what gets the focus of something that was removed from target, in which others may have been added.
+function heir({ target, nextSibling, previousSibling }, added) {
   const beside = target.matches(lists) ? [nextSibling, previousSibling] : [];
   for (const item of beside.filter((x) => x instanceof Element && x.isConnected)) {
     const found = item.matches(controls) ? item : [...item.querySelectorAll(controls)].at(-1);
     if (found) return found;
   }
-  return (target.isConnected && target.closest('[tabindex]')) || document.getElementById('main');
+  if (target.matches('.toasts') && outside?.isConnected) return outside;
+  const instead = page === visits.peek() && added.map((x) => x.querySelector(controls)).find((x) => x?.closest('main'));
+  const around = target.isConnected && target.closest('[tabindex]');
+  return (around?.id !== 'main' && around) || instead || document.getElementById('main');
 }
 
 export function startFocus() {
   addEventListener('focusin', (e) => {
     last = e.target;
+    page = visits.peek();
+    if (e.target instanceof Element && !e.target.closest('.toasts')) outside = e.target;
   });
   // Who presses beside everything wants the focus nowhere.
   addEventListener('focusout', () =>
@@ -28,6 +37,7 @@ export function startFocus() {
   new MutationObserver((records) => {
     if (!last || last.isConnected || document.activeElement !== document.body) return;
     const removal = records.find((r) => [...r.removedNodes].some((node) => node.contains(last)));
-    if (removal) heir(removal)?.focus({ preventScroll: true });
+    const added = records.flatMap((r) => [...r.addedNodes]).filter((x) => x instanceof Element && x.isConnected);
+    if (removal) heir(removal, added)?.focus({ preventScroll: true });
   }).observe(document.body, { childList: true, subtree: true });
 }

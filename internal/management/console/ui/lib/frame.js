@@ -25,6 +25,9 @@ const seenDeaths = signal(null);
 // actions and lookUp are what the palette offers besides pages and names; loggedIn says that the login page was there before.
 export function Frame({ pages, actions, lookUp, loggedIn }) {
   const found = find(pages, route.value.path);
+  // about is what the page shows: the name in its path, and its kind.
+  const { vhost: _, ...names } = found?.params || {};
+  const about = found ? [...Object.values(names), t(found.page.title)] : [];
   const [shownNav, showNav] = useState(false);
   useTopic('alarms', 'jobs', 'letters');
   useEffect(() => {
@@ -43,8 +46,8 @@ export function Frame({ pages, actions, lookUp, loggedIn }) {
     first.current = false;
   }, [route.value.path]);
   useEffect(() => {
-    document.title = found ? `${t(found.page.title)} – Bartleby` : 'Bartleby';
-  }, [found?.page, lang()]);
+    document.title = [...about, 'Bartleby'].join(' – ');
+  }, [found?.page, lang(), about.join()]);
   const palette = () => open(Palette, { pages, lookUp, actions: [...actions, ...everywhere()] });
   const jumps = Object.fromEntries(
     pages.filter((p) => p.nav?.key && may(p.needs)).map((p) => [`g ${p.nav.key}`, [p.title, () => go(p.path)]]),
@@ -84,7 +87,7 @@ export function Frame({ pages, actions, lookUp, loggedIn }) {
         }}>
         <${Rail} pages=${pages} current=${found?.page} />
       </nav>
-      <main id="main" tabindex="-1">
+      <main id="main" tabindex="-1" aria-label=${about.join(' – ') || undefined}>
         <${Stale} />
         ${found ? html`<${Page} key=${found.page.path + JSON.stringify(found.params)} page=${found.page} params=${found.params} />` : html`<h1>${t('frame.no_page')}</h1><p>${t('frame.no_page_text')}</p>`}
       </main>

@@ -118,11 +118,22 @@ const toasts = signal([]);
 export function toast(text, kind = 'good', action) {
   const id = ++last;
   toasts.value = [...toasts.peek(), { id, text, kind, action, form: form() }].slice(-4);
-  if (kind !== 'bad') setTimeout(() => drop(id), 6000);
+  const leave = () => (document.querySelector('.toasts :focus') ? setTimeout(leave, 3000) : drop(id));
+  if (kind !== 'bad') setTimeout(leave, 6000);
 }
 const drop = (id) => {
   toasts.value = toasts.peek().filter((x) => x.id !== id);
 };
+
+const announced = signal('');
+
+// announce says to those who hear the page what others see happen in it.
+export function announce(text) {
+  announced.value = '';
+  setTimeout(() => {
+    announced.value = text;
+  }, 100);
+}
 
 // form is where something is done: in the dialog on top, or in the page.
 const form = () => shown.peek().at(-1)?.id;
@@ -181,7 +192,7 @@ export function Layers() {
     return () => removeEventListener('keydown', escape, true);
   }, []);
   return html`${shown.value.map(({ id, Component, props }) => html`<${Component} key=${id} ...${props} />`)}
-    <${Toasts} />`;
+    <${Toasts} /><p class="hidden" id="announced" role="status">${announced.value}</p>`;
 }
 
 // Toasts are in the dialog on top, if there is one: what is outside of it is dimmed, and not read to anybody.

@@ -53,6 +53,9 @@ export function Commands({ commands, of = '' }) {
     ${['ctl', 'curl'].filter((tool) => commands[tool]).map((tool) => html`<p class="hint">${t(`frame.with_${tool}`)}</p><${Command} key=${tool} words=${commands[tool]} label=${t(`frame.with_${tool}`)} />`)}</details>`;
 }
 
+// That the broker is not there is said once, above the page.
+const role = (error) => (error.status === 0 ? undefined : 'alert');
+
 // Failure shows why something could not be shown: a right that is missing, something that is not there, or a fault with a retry.
 export function Failure({ error, retry }) {
   if (error.noRight) {
@@ -61,7 +64,7 @@ export function Failure({ error, retry }) {
   if (error.missing) {
     return html`<section class="empty" role="alert"><h2>${t('frame.not_there')}</h2><p>${t('frame.not_there_text')}</p></section>`;
   }
-  return html`<section class="empty" role="alert"><h2>${t('frame.failed')}</h2><p class="reason">${reasonOf(error)}</p>
+  return html`<section class="empty" role=${role(error)}><h2>${t('frame.failed')}</h2><p class="reason">${reasonOf(error)}</p>
     ${retry && html`<button type="button" onClick=${retry}>${t('frame.retry')}</button>`}</section>`;
 }
 
@@ -74,7 +77,7 @@ export function Outdated() {
 // Shown chooses among these for what useData returned, and shows children(data) if there is some.
 export function Shown({ of, children }) {
   if (of.data !== undefined) {
-    return html`${of.error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${reasonOf(of.error)} <button type="button" onClick=${of.refresh}>${t('frame.retry')}</button></p>`}
+    return html`${of.error && html`<p class="banner bad" role=${role(of.error)}><${Icon} name="warning" /> ${reasonOf(of.error)} <button type="button" onClick=${of.refresh}>${t('frame.retry')}</button></p>`}
       ${children(of.data)}`;
   }
   if (of.error) return html`<${Failure} error=${of.error} retry=${of.refresh} />`;

@@ -4,6 +4,7 @@ import { html, useState, useRef, useEffect, useId, useMemo, useLayoutEffect } fr
 import { t, num } from './i18n.js';
 import { Icon } from './icon.js';
 import { Failure, Loading } from './states.js';
+import { announce } from './layers.js';
 import { useShortcuts } from './keys.js';
 import { pref } from './store.js';
 import { between, csv, view } from './order.js';
@@ -12,7 +13,7 @@ import { save } from './save.js';
 const drawnMax = 200;
 
 // Table shows a source. Columns are {key, title, render(row), value(row), sort, align, off}: sort is false, or what the API calls it;
-// value is for order and export; off hides it until it is chosen. keyOf names a row; selection is a useState of a Set of
+// value is for order and export; off hides it until it is chosen. keyOf identifies a row, nameOf is how it is called; selection is a useState of a Set of
 // such names; onOpen is Enter and a click beside links. empty is shown when there is nothing at all. actions(rows) are buttons.
 export function Table({
   id,
@@ -20,6 +21,7 @@ export function Table({
   source,
   columns,
   keyOf = (row) => row.name,
+  nameOf = keyOf,
   selection,
   onOpen,
   empty,
@@ -81,6 +83,19 @@ export function Table({
   useLayoutEffect(() => {
     if (box.current) rove(box.current, at);
   });
+  // A list that is read again gives the focus back to its row.
+  const inRow = useRef(false);
+  if (!source.known && rowAt(at)?.contains(document.activeElement)) inRow.current = true;
+  useEffect(() => {
+    if (!source.known || !inRow.current) return;
+    inRow.current = false;
+    if (document.activeElement.matches('body, #main')) rowAt(at)?.focus();
+  }, [source.known]);
+  const before = useRef(0);
+  useEffect(() => {
+    if (source.known && before.current > 0 && rows.length === 0) announce(t('table.rows', { n: 0 }));
+    before.current = rows.length;
+  }, [rows.length]);
   useShortcuts(
     {
       j: ['keys.next_row', () => move(1)],
@@ -149,7 +164,7 @@ export function Table({
               }}>
               ${
                 selection &&
-                html`<td role="cell" class="select"><input type="checkbox" checked=${!!picked} aria-label=${t('table.select', { what: key })}
+                html`<td role="cell" class="select"><input type="checkbox" checked=${!!picked} aria-label=${t('table.select', { what: nameOf(row) })}
                 onClick=${(e) => {
                   e.preventDefault();
                   setTimeout(() => select(key, e.shiftKey));

@@ -1,6 +1,6 @@
 // The other tabs of a queue's page: who consumes, what is bound, what waits, what is held.
 import { html, useState } from '../../lib/html.js';
-import { t, num, size, span, word } from '../../lib/i18n.js';
+import { t, dateTime, num, size, span, word } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { href } from '../../lib/router.js';
@@ -157,7 +157,7 @@ export function WaitingList({ vhost, name }) {
       list.refresh();
     }
   };
-  return html`<${Table} id="queue-waiting" caption=${t('waiting.title')} source=${list.source} columns=${waitingColumns()} keyOf=${(m) => m.id} selection=${picked} filter=${false} more=${list.more}
+  return html`<${Table} id="queue-waiting" caption=${t('waiting.title')} source=${list.source} columns=${waitingColumns()} keyOf=${(m) => m.id} nameOf=${(m) => [m.message_id, m.routing_key, dateTime(m.due)].filter(Boolean).join(', ')} selection=${picked} filter=${false} more=${list.more}
     actions=${(rows) => html`<${Action} lacks=${rightsIn(vhost).queue('read', name)} disabled=${list.source.total === 0} onClick=${() => retry(rows.length ? { ids: rows.map((m) => m.id) } : { all: true })}>${rows.length ? t('waiting.retry_some', { n: rows.length }) : t('waiting.retry_all')}</${Action}>`}
     empty=${html`<${Empty} title=${t('waiting.none')} text=${t('waiting.none_text')} cli=${retryCommand({ vhost, name })} docs="retries-and-limits.md">
       ${may('policymaker') && html`<p><a class="button" href=${href('/policies/edit', { vhost, pattern: patternOf([name]), preset: 'retry' })}>${t('waiting.make_policy')}</a></p>`}</${Empty}>`} />`;

@@ -58,7 +58,7 @@ export function render({ params: { name } }) {
           <tbody>${d.permissions.map((p) => html`<tr key=${p.vhost}><th scope="row"><a href=${href(to`/vhosts/${p.vhost}`)}>${p.vhost}</a></th><td><${Rights} of=${p} /></td><td><button type="button" class="small" onClick=${() => open(Grant, { user: name, vhost: p.vhost, known: p }).then((done) => done && got.refresh())}>${t('users.change')}</button></td></tr>`)}</tbody></table></div>`
         }</section>
       <${Tester} permissions=${d.permissions} topics=${d.topics} />
-      <section class="card"><header><h2>${t('users.topics')}</h2><span class="grow"></span><button type="button" onClick=${() => open(GrantTopic, { user: name }).then((done) => done && got.refresh())}>${t('users.grant')}</button></header>
+      <section class="card"><header><h2>${t('users.topics')}</h2><span class="grow"></span><button type="button" onClick=${() => open(GrantTopic, { user: name }).then((done) => done && got.refresh())}>${t('users.grant_topic')}</button></header>
         ${
           d.topics.length === 0
             ? html`<p class="hint">${t('users.topic_hint')}</p>`

@@ -50,7 +50,14 @@ export function render() {
   return html`<div class="page-head"><h1>${t('letters.title')}</h1><${OneVHost} /><${Action} lacks=${rightsIn(v).any('write')} onClick=${() => importMessages(v).then((done) => done && summary.refresh())}>${t('import.open')}</${Action}><a class="button" href=${href('/lost', { vhost: v })}>${t('lost.title')}${summary.data ? ` · ${num(summary.data.lost.messages)}` : ''}</a></div>
     <${Cards} of=${summary} />
     <${FilterBox} filter=${filter} change=${change} known=${known} error="" />
-    <div class="tabs" role="tablist" aria-label=${t('letters.view')}>
+    <div class="tabs" role="tablist" aria-label=${t('letters.view')} onKeyDown=${(e) => {
+      const by = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+      if (!by) return;
+      const tabs = [...e.currentTarget.children];
+      const to = tabs[(tabs.indexOf(e.target) + by + tabs.length) % tabs.length];
+      to.focus();
+      to.click();
+    }}>
       ${['groups', 'list', 'queues'].map((name) => html`<button type="button" role="tab" aria-selected=${name === view} onClick=${() => setQuery({ view: name }, { push: true })}>${t(`letters.as_${name}`)}</button>`)}</div>
     ${view === 'groups' ? html`<${Groups} vhost=${v} by=${by} filter=${filter} waiting=${waiting} lost=${summary.data?.lost.messages || 0} />` : view === 'queues' ? html`<${Queues} vhost=${v} summary=${summary} />` : html`<${List} vhost=${v} filter=${filter} waiting=${waiting} />`}`;
 }

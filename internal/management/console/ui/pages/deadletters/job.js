@@ -1,11 +1,11 @@
 // One job while it runs and after: how far it is, what came back, and how it is held, slowed and ended.
-import { html, useRef, useState } from '../../lib/html.js';
+import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { t, num, percent, rate, span, word } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
 import { Progress } from '../../lib/chart.js';
-import { attempt } from '../../lib/layers.js';
+import { announce, attempt } from '../../lib/layers.js';
 import { first, lacksOwner, lacksTag, rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
 import { href, to } from '../../lib/router.js';
@@ -134,6 +134,14 @@ function Progressing({ job: j, refresh, detail, undo }) {
     await refresh();
     requestAnimationFrame(() => document.activeElement === document.body && card.current?.focus()); // its button has gone
   };
+  const state = useRef(j.state);
+  useEffect(() => {
+    if (state.current === j.state) return;
+    state.current = j.state;
+    announce(
+      [`${word('action', j.action)} ${j.id}`, word('job', j.state), j.why && whyOf(j)].filter(Boolean).join(', '),
+    );
+  }, [j.state]);
   const held = j.state === 'paused' || j.state === 'stopped';
   const of = judged(j);
   const lacks = lacksOwner(j.user);

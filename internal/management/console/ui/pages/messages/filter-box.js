@@ -38,6 +38,10 @@ export function FilterBox({ filter, change, known, error, example = t('filter.pl
     change(split(text).reduce((f, x) => and(f, x.text), filter));
     setText('');
   };
+  const drop = (rest) => {
+    change(rest);
+    input.current.focus(); // the button goes
+  };
   const key = (e) => {
     if (e.isComposing) return;
     if (e.key === 'ArrowDown' && offers.length) setAt((at + 1) % offers.length);
@@ -57,7 +61,7 @@ export function FilterBox({ filter, change, known, error, example = t('filter.pl
       ${chips.map(
         (c, i) => html`<span class=${`chip ${c.not ? 'not' : ''}`} key=${c.text}>
         <span>${c.not && html`<b>${t('filter.not')} </b>`}${c.field && html`<b>${c.field}</b> `}${c.value}</span>
-        <button type="button" class="plain" aria-label=${t('filter.remove', { term: c.text })} onClick=${() => change(without(filter, i))}><${Icon} name="cross" /></button></span>`,
+        <button type="button" class="plain" aria-label=${t('filter.remove', { term: c.text })} onClick=${() => drop(without(filter, i))}><${Icon} name="cross" /></button></span>`,
       )}
       <input type="text" ref=${input} role="combobox" aria-label=${t('filter.label')} aria-expanded=${offers.length > 0} aria-controls=${id} aria-autocomplete="list"
         aria-activedescendant=${at >= 0 ? `${id}-${at}` : undefined} aria-invalid=${error ? 'true' : undefined} placeholder=${chips.length ? '' : example} value=${text} spellcheck="false" autocomplete="off"
@@ -66,7 +70,7 @@ export function FilterBox({ filter, change, known, error, example = t('filter.pl
           offer(e.target.value, e.target.selectionStart);
         }} onKeyDown=${key} onFocus=${() => offer(text, text.length)}
         onBlur=${() => setOffers([])} />
-      ${filter && html`<button type="button" class="plain" onClick=${() => change('')} aria-label=${t('filter.clear')} title=${t('filter.clear')}><${Icon} name="cross" /></button>`}
+      ${filter && html`<button type="button" class="plain" onClick=${() => drop('')} aria-label=${t('filter.clear')} title=${t('filter.clear')}><${Icon} name="cross" /></button>`}
       <${Saved} filter=${filter} change=${change} />
     </div>
     <ul role="listbox" id=${id} class="offers" tabindex="-1" aria-label=${t('filter.suggestions')} hidden=${offers.length === 0}>

@@ -107,7 +107,7 @@ function Waiting({ all, chosen, view, at, slot, filter, changed }) {
       <span class="buttons"><button type="button" onClick=${() => setQuery({ view, at: step(view, at, -1), slot: '' })} aria-label=${t('schedule.earlier')}><${Icon} name="left" /></button><button type="button" onClick=${() => setQuery({ view, at: '', slot: '' })}>${t('schedule.today')}</button><button type="button" onClick=${() => setQuery({ view, at: step(view, at, 1), slot: '' })} aria-label=${t('schedule.later')}><${Icon} name="right" /></button>
       ${views.map((v) => html`<button type="button" class="small" aria-pressed=${v === view} onClick=${() => setQuery({ view: v, slot: '' }, { push: true })}>${t(`schedule.view_${v}`)}</button>`)}</span></header>
       ${got.error && html`<p class="banner bad" role="alert">${faultOf(got.error)}</p>`}
-      <${Heat} view=${view} cells=${cells} counts=${count(cells, counted?.due || [])} slot=${part ? slot : 0} /></section>
+      <${Heat} key=${`${view} ${from}`} view=${view} cells=${cells} counts=${count(cells, counted?.due || [])} slot=${part ? slot : 0} /></section>
     <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} error=${wrong} example=${t('schedule.filter_example')} />
     ${list.unread.length > 0 && html`<p class="hint">${t('schedule.unread', { names: list.unread.join(', ') })}</p>`}
     ${filter && html`<p class="hint">${t('schedule.filter_hint')}</p>`}
@@ -118,6 +118,7 @@ const holdsNow = (c) => Date.now() >= c.from && Date.now() < c.until;
 
 // Heat is the cells with what is due in each. A day or an hour opens; five minutes of an hour are chosen for the list.
 function Heat({ view, cells, counts, slot }) {
+  const [at, setAt] = useState(-1);
   const most = Math.max(...counts, 1);
   const pick = (c) =>
     view === 'hour'
@@ -128,14 +129,31 @@ function Heat({ view, cells, counts, slot }) {
   const text = { month: (c) => String(new Date(c.from).getDate()), day: hour, hour: minute }[view];
   const say = (c, n) =>
     t('schedule.cell', { when: view === 'month' ? day(c.from) : `${clock(c.from)} – ${clock(c.until)}`, n });
-  return html`<div class=${`heat ${view}`} role="group" aria-label=${t('schedule.calendar')}>
+  // The calendar is one stop of Tab: the arrows go from cell to cell.
+  const usual = Math.max(
+    0,
+    cells.findIndex((c) => !c.outside && (slot ? c.from === slot : holdsNow(c))),
+  );
+  const stop = cells[at]?.outside === false ? at : cells[usual].outside ? cells.findIndex((c) => !c.outside) : usual;
+  const walk = (e) => {
+    const all = [...e.currentTarget.querySelectorAll('.cell')];
+    const row = all.filter((x) => x.offsetTop === all[0].offsetTop).length;
+    const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -row, ArrowDown: row }[e.key];
+    if (!by) return;
+    e.preventDefault();
+    const to = all.indexOf(e.target) + by;
+    if (!all[to] || all[to].disabled) return;
+    setAt(to);
+    all[to].focus();
+  };
+  return html`<div class=${`heat ${view}`} role="group" aria-label=${t('schedule.calendar')} onKeyDown=${walk}>
     ${view === 'month' && cells.slice(0, 7).map((c) => html`<span class="heat-head" aria-hidden="true">${weekday(c.from)}</span>`)}
     ${cells.map(
       (
         c,
         i,
       ) => html`<button type="button" key=${c.from} class=${`cell heat-${heat(counts[i], most)} ${c.outside ? 'outside' : ''} ${holdsNow(c) ? 'today' : ''}`} 
-      aria-pressed=${view === 'hour' ? c.from === slot : undefined} onClick=${() => pick(c)} disabled=${c.outside}><span aria-hidden="true">${text(c)}</span>${counts[i] > 0 && html`<b aria-hidden="true">${num(counts[i])}</b>`}<span class="hidden">${say(c, counts[i])}</span></button>`,
+      aria-pressed=${view === 'hour' ? c.from === slot : undefined} tabindex=${i === stop ? 0 : -1} onClick=${() => pick(c)} disabled=${c.outside}><span aria-hidden="true">${text(c)}</span>${counts[i] > 0 && html`<b aria-hidden="true">${num(counts[i])}</b>`}<span class="hidden">${say(c, counts[i])}</span></button>`,
     )}</div>`;
 }
 

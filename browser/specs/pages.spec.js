@@ -139,6 +139,39 @@ world.test('what an import would be refused for is listed before it is done', as
   await c.text('definitions.done', { name: 'right.json' }).waitFor();
 });
 
+world.test('an import leaves out what is refused and what refers to it, and names it', async (c) => {
+  const queue = (name, more = {}) => ({ name, vhost: '/', durable: true, arguments: more });
+  const bind = (destination) => ({
+    source: 'amq.fanout',
+    destination,
+    destination_type: 'queue',
+    vhost: '/',
+    routing_key: '',
+    arguments: {},
+  });
+  const document = {
+    queues: [queue('partly.stream', { 'x-queue-type': 'stream' }), queue('partly.good')],
+    bindings: [bind('partly.stream'), bind('partly.good')],
+  };
+  c.expect(/400.*definitions\?dry_run/);
+  await c.open('/definitions');
+  await c.field('definitions.file').setInputFiles({
+    name: 'partly.json',
+    mimeType: 'application/json',
+    buffer: Buffer.from(JSON.stringify(document)),
+  });
+  await c.button('definitions.leave_out').click();
+  await c.text('definitions.left_out', { n: 2 }).waitFor();
+  await c.page.getByRole('status').getByRole('listitem').filter({ hasText: 'partly.stream' }).first().waitFor();
+  await c.button('definitions.save_rest').waitFor();
+  await c.settled();
+  await c.accessible();
+  await c.button('definitions.do').click();
+  await c.text('definitions.done', { name: 'partly.json' }).waitFor();
+  const names = (await c.broker.get('queues')).map((q) => q.name);
+  assert.ok(names.includes('partly.good') && !names.includes('partly.stream'), names.join());
+});
+
 world.test('what an import would be refused for is in the language of the page', { language: 'zh-CN' }, async (c) => {
   const here = { vhost: '/', durable: true };
   const policy = { vhost: '/', pattern: 'a', definition: { 'max-length': 1 } };

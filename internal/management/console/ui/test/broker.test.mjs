@@ -12,6 +12,7 @@ import { connected, curve, deadEnd, labelOf, layout, shorten, tree } from '../pa
 import { compare, readDocument } from '../pages/broker/definitions-diff.js';
 import { remembered } from '../pages/broker/readings.js';
 import * as dagre from '../vendor/dagre.mjs';
+import { leaveOut } from '../pages/broker/import-without.js';
 import { deadLetterExchange, readDefinition } from '../pages/broker/policy-json.js';
 import { isLocal, metricsAt, scrapeConfig } from '../pages/broker/scrape.js';
 
@@ -306,4 +307,37 @@ test('the scrape configuration is that of the documentation, for the listener th
     ['127.0.0.1', '::1', '::', '10.0.0.1'].map((ip_address) => isLocal({ ip_address })),
     [true, true, false, false],
   );
+});
+
+test('an import leaves out what is refused, and what refers to it', async () => {
+  const queue = (name, vhost) => ({ name, vhost, arguments: {} });
+  const binding = { source: 'x', destination: 'stream', destination_type: 'queue', vhost: '/', routing_key: 'a' };
+  const document = {
+    rabbit_version: '4.0',
+    queues: [queue('stream', '/'), queue('stream', 'other'), queue('a: b', '/'), queue('good', '/')],
+    bindings: [binding, { ...binding, routing_key: 'b' }, { ...binding, destination: 'good' }],
+    parameters: [{ component: 'shovel', name: 's', vhost: '/', value: {} }],
+  };
+  const rounds = [
+    [
+      "queue 'stream' in vhost '/': queue type 'stream' of queue 'stream' in vhost '/' is not supported",
+      "queue 'a: b' in vhost '/': invalid",
+      "parameter 's' of component 'shovel' in vhost '/': component shovel not found",
+    ],
+    ["binding of queue 'stream' to exchange 'x' in vhost '/': no queue 'stream' in vhost '/'"],
+    ['there would be 9 vhosts, which exceeds the limit of 8'],
+  ];
+  let asked = 0;
+  const got = await leaveOut(document, rounds[0], '', () => Promise.resolve(rounds[++asked]));
+  assert.deepEqual(got.document, {
+    rabbit_version: '4.0',
+    queues: [queue('stream', 'other'), queue('good', '/')],
+    bindings: [{ ...binding, destination: 'good' }],
+    parameters: [],
+  });
+  assert.equal(got.left.length, 5);
+  assert.deepEqual(got.refusals, rounds[2], 'what names no object stays');
+  const { vhost, ...own } = queue('stream', '/');
+  const one = await leaveOut({ queues: [own] }, rounds[0], vhost, () => Promise.resolve([]));
+  assert.deepEqual(one.document.queues, [], 'of one virtual host');
 });

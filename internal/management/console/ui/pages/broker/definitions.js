@@ -12,6 +12,7 @@ import { importCommands } from '../code/commands.js';
 import { vhosts, loadVHosts } from '../../lib/vhosts.js';
 import { compare, readDocument } from './definitions-diff.js';
 import { refusal } from './import-refusals.js';
+import { leaveOut } from './import-without.js';
 
 const at = (vhost) => (vhost ? path`definitions/${vhost}` : 'definitions');
 const kindName = (kind) => (has(`defined.${kind}`) ? t(`defined.${kind}`) : kind);
@@ -23,11 +24,12 @@ async function check(vhost, document) {
     return [];
   } catch (error) {
     if (error.status !== 400) throw error;
-    return reasonOf(error)
-      .split('\n')
-      .map((text) => refusal(text, t));
+    return reasonOf(error).split('\n');
   }
 }
+
+// labelText is an object as a refusal names it, in the user's language.
+const labelText = (label) => refusal(`${label}: `, t).replace(/[:：]\s*$/, '');
 
 export function render() {
   const [vhost, setVHost] = useState('');
@@ -45,9 +47,22 @@ export function render() {
     }
     await attempt(async () => {
       const [now, wrong] = await Promise.all([api.get('definitions'), check(vhost, got.document)]);
-      take({ name: file.name, document: got.document, kinds: compare(now, got.document, vhost || undefined), wrong });
+      take({
+        name: file.name,
+        document: got.document,
+        kinds: compare(now, got.document, vhost || undefined),
+        wrong,
+        left: [],
+      });
     });
   };
+  const drop = () =>
+    attempt(async () => {
+      const { document, left, refusals } = await leaveOut(doc.document, doc.wrong, vhost, (d) => check(vhost, d));
+      const now = await api.get('definitions');
+      const kinds = compare(now, document, vhost || undefined);
+      take({ ...doc, document, kinds, wrong: refusals, left: [...doc.left, ...left] });
+    });
   const bring = async () => {
     try {
       await api.post(at(vhost), doc.document);
@@ -91,7 +106,8 @@ export function render() {
       <div class="table-box small" tabindex="0" role="region" aria-label=${t('definitions.would', { name: doc.name })}><table class="plain-table"><caption class="hidden">${t('definitions.would', { name: doc.name })}</caption><thead><tr><th scope="col">${t('definitions.kind')}</th><th scope="col" class="end">${t('definitions.made')}</th><th scope="col" class="end">${t('definitions.changed')}</th><th scope="col" class="end">${t('definitions.kept')}</th><th scope="col" class="end">${t('definitions.same')}</th></tr></thead>
         <tbody>${doc.kinds.map((k) => html`<tr key=${k.kind}><th scope="row">${kindName(k.kind)}</th>${['made', 'changed', 'kept', 'same'].map((w) => html`<td class="end">${num(k[w].length)}</td>`)}</tr>`)}</tbody></table></div>
       ${['changed', 'kept', 'made'].map((w) => doc.kinds.some((k) => k[w].length) && html`<details key=${w} open=${w !== 'made'}><summary>${t(`definitions.list_${w}`, { n: doc.kinds.reduce((n, k) => n + k[w].length, 0) })}</summary><ul>${doc.kinds.flatMap((k) => k[w].slice(0, 200).map((name) => html`<li class="break" key=${k.kind + name}>${t('frame.pair', { name: kindName(k.kind), value: name })}</li>`))}</ul></details>`)}
-      ${doc.wrong.length > 0 && html`<div class="banner bad" role="alert"><${Icon} name="warning" /> <div class="said"><p>${t('definitions.refused')}</p><ul>${doc.wrong.map((text) => html`<li class="break">${text}</li>`)}</ul></div></div>`}
+      ${doc.wrong.length > 0 && html`<div class="banner bad" role="alert"><${Icon} name="warning" /> <div class="said"><p>${t('definitions.refused')}</p><ul>${doc.wrong.map((text) => html`<li class="break">${refusal(text, t)}</li>`)}</ul><p class="buttons"><button type="button" onClick=${drop}>${t('definitions.leave_out')}</button></p></div></div>`}
+      ${doc.left.length > 0 && html`<div class="banner warn" role="status"><${Icon} name="warning" /> <div class="said"><p>${t('definitions.left_out', { n: doc.left.length })}</p><ul>${doc.left.map((label) => html`<li class="break">${labelText(label)}</li>`)}</ul><p class="buttons"><button type="button" onClick=${() => save(doc.name, JSON.stringify(doc.document, null, 2), 'application/json')}><${Icon} name="download" /> ${t('definitions.save_rest')}</button></p></div></div>`}
       <p class="hint">${t('definitions.whole_or_not')}</p>
       <${Commands} commands=${importCommands(here(), vhost, doc.name)} />
       <p class="buttons"><button type="button" class="primary" disabled=${doc.wrong.length > 0} onClick=${bring}>${t('definitions.do')}</button><button type="button" onClick=${() => take(null)}>${t('frame.cancel')}</button></p></section>`

@@ -338,3 +338,50 @@ world.test(
     });
   },
 );
+
+for (const language of ['en', 'zh-CN'])
+  world.test(
+    `what waits in a plain queue is found from the schedule, and opened (${language})`,
+    { language },
+    async (c) => {
+      const name = `plain.${language}`;
+      const channel = await c.broker.channel();
+      await queues(channel, { [name]: {} });
+      const later = { 'x-opt-delivery-time': Date.now() + 15 * minute };
+      for (const messageId of ['first', 'second'])
+        await publish(channel, '', name, [{ body: messageId, messageId, headers: later }]);
+      await until('both to wait', async () => (await c.broker.get(`queues/%2F/${name}`)).messages_delayed === 2);
+      await c.open('/schedule');
+      await c.page.getByRole('link', { name: `${name} 2` }).click();
+      await c.text('waiting.about').waitFor();
+      const row = c.page.getByRole('row').filter({ hasText: 'second' });
+      await row.getByRole('link').click();
+      await c.page.getByRole('heading', { level: 1, name: c.say('message.title', { id: 'second' }) }).waitFor();
+      await c.page.getByText(c.say('message.waits')).first().waitFor();
+      assert.equal(await c.button('message.move').getAttribute('aria-disabled'), 'true');
+      await c.accessible();
+      await c.button('waiting.retry_one').click();
+      await until('it to be ready', async () => (await c.broker.get(`queues/%2F/${name}`)).messages_ready === 1);
+      await until(
+        'the page to say so',
+        async () => (await c.button('message.move').getAttribute('aria-disabled')) === null,
+      );
+    },
+  );
+
+world.test('a message is scheduled from the page, and an exchange for that is created', async (c) => {
+  await c.broker.put('vhosts/unscheduled');
+  await c.broker.put('permissions/unscheduled/guest', { configure: '.*', write: '.*', read: '.*' });
+  await c.open('/schedule?vhost=unscheduled');
+  await c.button('schedule.create_exchange').click();
+  assert.equal(await c.field('queues.type', {}, c.dialog).inputValue(), 'x-delayed-message');
+  assert.equal(await c.field('queues.vhost', {}, c.dialog).inputValue(), 'unscheduled');
+  await c.field('queues.name', {}, c.dialog).fill('someday');
+  await c.button('create.do', {}, c.dialog).click();
+  await c.page.getByRole('heading', { level: 1, name: 'someday' }).waitFor();
+  await c.open('/schedule?vhost=unscheduled');
+  await c.page.getByRole('button', { name: c.say('publish.schedule_title') }).click();
+  assert.equal(await c.field('publish.exchange', {}, c.dialog).inputValue(), 'someday');
+  await c.button('publish.do', {}, c.dialog).click();
+  await until('one to be scheduled', async () => (await c.broker.get('x/scheduled/unscheduled')).messages === 1);
+});

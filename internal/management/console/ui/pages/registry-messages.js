@@ -18,6 +18,7 @@ export const messages = [
     load: () => import('./deadletters/dead-letters.js'),
   },
   { path: '/letters/:vhost/queue/:queue/:id', title: 'letters.one', under: '/letters', load: message },
+  { path: '/queues/:vhost/:queue/messages/:id', title: 'message.one', under: '/queues', load: message },
   {
     path: '/lost',
     title: 'lost.title',

@@ -10,7 +10,7 @@ import { Ago } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
 import { attempt } from '../../lib/layers.js';
 import { Select } from '../../lib/form.js';
-import { base, keyOf, page } from '../messages/address.js';
+import { base, keyOf, neverDied, page, sourceOf } from '../messages/address.js';
 import { IndexState, exceptionColumn, useMessages } from '../messages/message-table.js';
 import { faultOf } from '../messages/badges.js';
 import { RetryNow, retryNow } from '../messages/retry.js';
@@ -73,12 +73,19 @@ export function Messages({ vhost, name, count, waiting }) {
   const messages = useMessages(base(vhost, name), { filter, order }, { hold: selection[0].size > 0 });
   const chosen = messages.items.filter((l) => selection[0].has(keyOf(l)));
   const lacks = lacksIn(vhost, [name]);
+  // What came here as a dead letter is redriven; messages of the queue itself are moved.
+  const meant = chosen.length ? chosen : messages.items;
+  const alive = meant.length > 0 && !meant.some((l) => !neverDied(l) && sourceOf(l) !== name);
+  const move = chosen.length
+    ? t('message.move_n', { n: chosen.length })
+    : t(filter ? 'message.move_found' : 'message.move_all');
   const begin = (action) =>
     attempt(async () => {
       const jobs = await beginRedrive(
         vhost,
         chosen.length ? scopesOf(chosen) : [{ source: { queue: name }, filter, count: filter ? undefined : count }],
         action,
+        alive,
       );
       if (jobs) selection[1](new Set());
       messages.refresh();
@@ -111,8 +118,8 @@ export function Messages({ vhost, name, count, waiting }) {
       more=${{ next: messages.next, load: messages.load, busy: messages.busy, partial: messages.partial }}
       actions=${() =>
         (messages.items.length > 0 || messages.wrong) &&
-        html`<${Action} lacks=${first(messages.wrong, lacks.redrive)} onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</${Action}>
-        <${Action} lacks=${first(messages.wrong, lacks.discard)} onClick=${() => begin('discard')}><${Icon} name="discard" /> ${discardLabel(chosen.length, filter ? undefined : count)}</${Action}>
+        html`<${Action} lacks=${first(messages.wrong, lacks.redrive)} onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${alive ? move : chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</${Action}>
+        <${Action} lacks=${first(messages.wrong, lacks.discard)} onClick=${() => begin('discard')}><${Icon} name="discard" /> ${discardLabel(chosen.length, filter ? undefined : count, alive)}</${Action}>
         <${RetryNow} messages=${chosen} done=${retried} />`}
       empty=${!filter && html`<${Empty} title=${t('message.none')} text=${t('message.none_text')} />`} />`;
 }

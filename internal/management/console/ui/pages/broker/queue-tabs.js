@@ -3,7 +3,7 @@ import { html, useState } from '../../lib/html.js';
 import { t, dateTime, num, size, span, word } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
-import { href } from '../../lib/router.js';
+import { go, href } from '../../lib/router.js';
 import { useRows } from '../../lib/list.js';
 import { Table } from '../../lib/table.js';
 import { Empty } from '../../lib/states.js';
@@ -17,6 +17,7 @@ import { Args } from './setting-parts.js';
 import { bind, lacksToBind, unbind } from './queue-dialogs.js';
 import { bindCode, consumeCode } from '../code/clients.js';
 import { retryCommand } from '../code/commands.js';
+import { waitingPage } from '../messages/address.js';
 import { retryNow } from '../messages/retry.js';
 import { patternOf } from './queue-name.js';
 
@@ -130,8 +131,14 @@ function usePortions(load, deps) {
   };
 }
 
-const waitingColumns = () => [
-  { key: 'due', title: t('waiting.due'), sort: false, always: true, render: (m) => html`<${Ago} at=${m.due} />` },
+const waitingColumns = (page) => [
+  {
+    key: 'due',
+    title: t('waiting.due'),
+    sort: false,
+    always: true,
+    render: (m) => html`<a class="bare" href=${href(page(m))}><${Ago} at=${m.due} /></a>`,
+  },
   {
     key: 'why',
     title: t('waiting.why'),
@@ -147,6 +154,7 @@ const waitingColumns = () => [
 
 export function WaitingList({ vhost, name }) {
   const picked = useState(new Set());
+  const page = (m) => waitingPage(m, vhost);
   const list = usePortions(
     (after, signal) => api.get(path`x/waiting/${vhost}/${name}`, { limit: 100, after }, { signal }),
     [vhost, name],
@@ -157,10 +165,11 @@ export function WaitingList({ vhost, name }) {
       list.refresh();
     }
   };
-  return html`<${Table} id="queue-waiting" caption=${t('waiting.title')} source=${list.source} columns=${waitingColumns()} keyOf=${(m) => m.id} nameOf=${(m) => [m.message_id, m.routing_key, dateTime(m.due)].filter(Boolean).join(', ')} selection=${picked} filter=${false} more=${list.more}
+  return html`<${Table} id="queue-waiting" caption=${t('waiting.title')} source=${list.source} columns=${waitingColumns(page)} keyOf=${(m) => m.id} nameOf=${(m) => [m.message_id, m.routing_key, dateTime(m.due)].filter(Boolean).join(', ')} selection=${picked} onOpen=${(m) => go(page(m))} filter=${false} more=${list.more}
     actions=${(rows) => html`<${Action} lacks=${rightsIn(vhost).queue('read', name)} disabled=${list.source.total === 0} onClick=${() => retry(rows.length ? { ids: rows.map((m) => m.id) } : { all: true })}>${rows.length ? t('waiting.retry_some', { n: rows.length }) : t('waiting.retry_all')}</${Action}>`}
     empty=${html`<${Empty} title=${t('waiting.none')} text=${t('waiting.none_text')} cli=${retryCommand({ vhost, name })} docs="retries-and-limits.md">
-      ${may('policymaker') && html`<p><a class="button" href=${href('/policies/edit', { vhost, pattern: patternOf([name]), preset: 'retry' })}>${t('waiting.make_policy')}</a></p>`}</${Empty}>`} />`;
+      ${may('policymaker') && html`<p><a class="button" href=${href('/policies/edit', { vhost, pattern: patternOf([name]), preset: 'retry' })}>${t('waiting.make_policy')}</a></p>`}</${Empty}>`} />
+    ${list.source.rows.some((m) => m.why === 'delivery-time') && html`<p class="hint">${t('waiting.about')}</p>`}`;
 }
 
 const heldColumns = () => [

@@ -1,43 +1,75 @@
-// One message on a page of its own.
-import { html } from '../../lib/html.js';
+// One message on a page of its own: a dead letter, a lost letter, or one of a queue that never died.
+import { html, useEffect, useState } from '../../lib/html.js';
 import { t } from '../../lib/i18n.js';
-import { back, beside, from, href, to } from '../../lib/router.js';
+import { back, beside, from, go, href, route, to } from '../../lib/router.js';
 import { oneVHost } from '../../lib/vhosts.js';
 import { Icon } from '../../lib/icon.js';
+import { When } from '../../lib/time.js';
+import { Failure, Loading } from '../../lib/states.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { Action } from '../../lib/action.js';
 import { Viewer, titleOf, useNeighbours } from '../messages/viewer.js';
-import { page } from '../messages/address.js';
+import { findWaiting, neverDied, page } from '../messages/address.js';
 import { RetryNow } from '../messages/retry.js';
 import { beginRedrive } from './redrive.js';
 import { scopesOf } from './job-scopes.js';
 import { lacksFor } from './lacks.js';
 import { edit } from './edit-message.js';
 
+const ofQueue = () => route.value.path.startsWith('/queues/');
+
 export function render({ params }) {
+  return params.id.includes('-') ? html`<${Waiting} ...${params} />` : html`<${Message} params=${params} />`;
+}
+
+// Waiting finds a message by its ID in the list of those that wait, and shows its page.
+function Waiting({ vhost, queue, id }) {
+  const [error, setError] = useState(null);
+  useEffect(() => {
+    const abort = new AbortController();
+    findWaiting(vhost, queue, id, abort.signal).then(
+      (l) => !abort.signal.aborted && go(page(l), undefined, { replace: true }),
+      (e) => !abort.signal.aborted && setError(e),
+    );
+    return () => abort.abort();
+  }, [vhost, queue, id]);
+  return html`<h1>${t('message.title', { id })}</h1>${error ? html`<${Failure} error=${error} />` : html`<${Loading} />`}`;
+}
+
+function Message({ params }) {
   const lost = params.queue === undefined;
+  const alive = ofQueue();
   const id = { vhost: params.vhost, place: lost ? 'lost' : 'queue', queue: params.queue || '', id: params.id };
   const step = useNeighbours(id, (l) => beside(page(l)));
-  const list = [lost ? '/lost' : '/letters', { vhost: params.vhost === oneVHost.value ? '' : params.vhost }];
+  const list = alive
+    ? [to`/queues/${params.vhost}/${params.queue}`, { tab: 'messages' }]
+    : [lost ? '/lost' : '/letters', { vhost: params.vhost === oneVHost.value ? '' : params.vhost }];
   const up = from().startsWith(href(list[0]) + '?') ? from() : href(...list); // with the filter and the groups one came from
+  const top = alive ? ['/queues', { vhost: params.vhost }] : list;
   useShortcuts({ Escape: ['keys.back', () => back(...list)] }, [params.id]);
-  return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${up}>${lost ? t('lost.title') : t('letters.title')}</a>${
+  return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${alive ? href(...top) : up}>${lost ? t('lost.title') : alive ? t('queues.title') : t('letters.title')}</a>${
     lost
       ? null
-      : html` <span aria-hidden="true">/</span> <a href=${href(to`/queues/${params.vhost}/${params.queue}`)}>${params.queue}</a>`
+      : html` <span aria-hidden="true">/</span> <a href=${alive ? up : href(to`/queues/${params.vhost}/${params.queue}`)}>${params.queue}</a>`
   }</nav>
-    <${Viewer} id=${id}>${(l, refresh) => html`<${Head} message=${l} refresh=${refresh} step=${step} list=${list} />`}</${Viewer}>`;
+    <${Viewer} id=${alive ? { ...id, deaths: [] } : id}>${(l, refresh) => html`<${Head} message=${l} refresh=${refresh} step=${step} list=${list} />`}</${Viewer}>`;
 }
 
 function Head({ message: l, refresh, step, list }) {
+  const alive = neverDied(l);
+  useEffect(() => {
+    if (alive !== ofQueue()) go(page(l), undefined, { replace: true }); // another kind of page is meant
+  }, [alive]);
   const gone = (done) => done && back(...list);
-  const redrive = () => beginRedrive(l.vhost, scopesOf([l])).then(gone);
-  const discard = () => beginRedrive(l.vhost, scopesOf([l]), 'discard').then(gone);
+  const redrive = () => beginRedrive(l.vhost, scopesOf([l]), 'redrive', alive).then(gone);
+  const discard = () => beginRedrive(l.vhost, scopesOf([l]), 'discard', alive).then(gone);
   const resend = () => edit(l).then((original) => (original === 'kept' ? refresh() : gone(original)));
-  const lacks = lacksFor(l);
+  const waits = l.state === 'waiting' ? t('message.waits') : '';
+  const rights = lacksFor(l);
+  const lacks = Object.fromEntries(Object.entries(rights).map(([k, v]) => [k, v || waits]));
   useShortcuts(
     {
-      r: !lacks.redrive && ['keys.redrive', redrive],
+      r: !lacks.redrive && [alive ? 'message.move' : 'keys.redrive', redrive],
       e: !lacks.edit && ['keys.edit', resend],
       Delete: l.place !== 'lost' && !lacks.discard && ['keys.discard', discard],
     },
@@ -47,7 +79,8 @@ function Head({ message: l, refresh, step, list }) {
     <button type="button" class="plain" onClick=${() => step('newest')} aria-label=${t('keys.previous_letter')} title=${t('keys.previous_letter')}><${Icon} name="left" /></button>
     <button type="button" class="plain" onClick=${() => step('oldest')} aria-label=${t('keys.next_letter')} title=${t('keys.next_letter')}><${Icon} name="right" /></button>
     <${RetryNow} messages=${[l]} one done=${refresh} />
-    <${Action} className="primary" lacks=${lacks.redrive} onClick=${redrive}><${Icon} name="redrive" /> ${t('redrive.one')}</${Action}>
+    <${Action} className=${alive ? '' : 'primary'} lacks=${lacks.redrive} onClick=${redrive}><${Icon} name="redrive" /> ${t(alive ? 'message.move' : 'redrive.one')}</${Action}>
     <${Action} lacks=${lacks.edit} onClick=${resend} disabled=${l.payload === undefined}><${Icon} name="edit" /> ${t('resend.one')}</${Action}>
-    ${l.place !== 'lost' && html`<${Action} lacks=${lacks.discard} onClick=${discard}><${Icon} name="discard" /> ${t('redrive.discard')}</${Action}>`}</div></div>`;
+    ${l.place !== 'lost' && html`<${Action} lacks=${lacks.discard} onClick=${discard}><${Icon} name="discard" /> ${t('redrive.discard')}</${Action}>`}</div></div>
+    ${waits && html`<p class="banner" role="status"><${Icon} name="expired" /> ${l.due && html`${t('waiting.due')}: <${When} at=${l.due} />. `}${waits}</p>`}`;
 }

@@ -13,10 +13,10 @@ export const placeOf = (s) => (s.source.lost ? t('letters.lost_store') : s.sourc
 
 // Trials: options are those of the jobs; hurry makes them need no consumers at the queues that they redrive to. dropExpiration makes them
 // remove expirations, null if they do.
-export function Trials({ vhost, scopes, trials, action, options, hurry, dropExpiration }) {
+export function Trials({ vhost, scopes, trials, action, alive, options, hurry, dropExpiration }) {
   return trials.map(
     (x, i) =>
-      html`<${Trial} key=${i} ...${{ vhost, action, trial: x, scope: scopes[i], served: optionsFor(options, x).stop_no_consumer, hurry, dropExpiration }} />`,
+      html`<${Trial} key=${i} ...${{ vhost, action, alive, trial: x, scope: scopes[i], served: optionsFor(options, x).stop_no_consumer, hurry, dropExpiration }} />`,
   );
 }
 
@@ -39,7 +39,7 @@ function NoConsumers({ vhost, queues, hurry }) {
     <p class="buttons"><button type="button" onClick=${hurry}>${t('redrive.choose_fast')}</button></p>`;
 }
 
-function Trial({ vhost, scope, trial: x, action, served, hurry, dropExpiration }) {
+function Trial({ vhost, scope, trial: x, action, alive, served, hurry, dropExpiration }) {
   const discard = action === 'discard';
   const deletes = discard && !!scope.source.lost;
   const same = intoSame(x);
@@ -60,7 +60,7 @@ function Trial({ vhost, scope, trial: x, action, served, hurry, dropExpiration }
           ? 'redrive.least_discard'
           : 'redrive.least_move';
   return html`<section class="card"><h3>${t('redrive.trial', { place: placeOf(scope) })}</h3>
-    <p>${t(text, { n: x.matches, looked: x.looked, found: x.found ?? 0 })} ${x.index && html`<span class="tag outline">${t('redrive.by_index')}</span>`}</p>
+    <p>${t(alive ? (x.partial ? 'message.would_least' : 'message.would') : text, { n: x.matches, looked: x.looked, found: x.found ?? 0 })} ${x.index && html`<span class="tag outline">${t('redrive.by_index')}</span>`}</p>
     ${discard && !x.fits && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.does_not_fit')}</p>`}
     ${Object.entries(x.pushed_out ?? {}).map(([queue, n]) => html`<p class="banner warn" key=${`out ${queue}`}><${Icon} name="warning" /> ${t('redrive.pushes_out', { queue, n })}</p>`)}
     ${Object.entries(x.never_died ?? {}).map(([queue, n]) => html`<p class="banner warn" key=${`copy ${queue}`}><${Icon} name="warning" /> ${t('redrive.never_died', { queue, n })}</p>`)}
@@ -76,17 +76,26 @@ function Trial({ vhost, scope, trial: x, action, served, hurry, dropExpiration }
       <tbody>${goes.map(([q, n]) => html`<tr key=${q}><td class="break">${q}</td><td class="end">${num(n)}</td></tr>`)}
         ${stay.map(([why, n]) => html`<tr key=${`stay ${why}`}><td><span class="tag bad">${t('redrive.stays')}</span> ${word('refused', why)}</td><td class="end">${num(n)}</td></tr>`)}</tbody></table>`
     }
-    ${x.sample.length > 0 && html`<details><summary>${t('redrive.samples', { n: x.sample.length })}</summary><${Samples} ...${{ vhost, scope, discard, all: x.sample }} /></details>`}</section>`;
+    ${x.sample.length > 0 && html`<details><summary>${t(alive ? 'message.samples' : 'redrive.samples', { n: x.sample.length })}</summary><${Samples} ...${{ vhost, scope, discard, alive, all: x.sample }} /></details>`}</section>`;
 }
 
-function Samples({ vhost, scope, all, discard }) {
+function Samples({ vhost, scope, all, discard, alive }) {
   const lost = !!scope.source.lost;
-  const at = (id) => href(page({ vhost, place: lost ? 'lost' : 'queue', queue: scope.source.queue || '', id }));
-  return html`<table><caption class="hidden">${t('redrive.samples', { n: all.length })}</caption><thead><tr><th scope="col">${t('redrive.letter')}</th><th scope="col">${t('redrive.into')}</th></tr></thead>
+  const at = (id) =>
+    href(
+      page({
+        vhost,
+        place: lost ? 'lost' : 'queue',
+        queue: scope.source.queue || '',
+        id,
+        ...(alive ? { deaths: [] } : {}),
+      }),
+    );
+  return html`<table><caption class="hidden">${t(alive ? 'message.samples' : 'redrive.samples', { n: all.length })}</caption><thead><tr><th scope="col">${t(alive ? 'message.one' : 'redrive.letter')}</th><th scope="col">${t('redrive.into')}</th></tr></thead>
     <tbody>${all.map(
       (
         x,
-      ) => html`<tr key=${x.id}><td><a href=${at(x.id)} target="_blank" rel="noopener">${t('viewer.title', { id: x.id })}</a></td>
+      ) => html`<tr key=${x.id}><td><a href=${at(x.id)} target="_blank" rel="noopener">${t(alive ? 'message.title' : 'viewer.title', { id: x.id })}</a></td>
       <td class="break">${x.refused ? html`<span class="tag bad">${t('redrive.stays')}</span> ${word('refused', x.refused)}` : discard ? t(lost ? 'jobs.to_nowhere' : 'letters.lost_store') : x.queues.length > 0 ? x.queues.join(', ') : t('redrive.sample_delayed')}</td></tr>`,
     )}</tbody></table>`;
 }

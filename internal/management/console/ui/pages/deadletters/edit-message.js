@@ -8,7 +8,7 @@ import { Icon } from '../../lib/icon.js';
 import { Commands } from '../../lib/states.js';
 import { here } from '../../lib/here.js';
 import { resendCommands } from '../code/commands.js';
-import { at, sourceOf } from '../messages/address.js';
+import { at, neverDied, sourceOf } from '../messages/address.js';
 import { diff } from './diff.js';
 import { originOf } from '../messages/timeline.js';
 import { isJSON, jsonOf } from '../messages/payload.js';
@@ -59,7 +59,11 @@ function Edit({ close, message: l }) {
     if (now.to === 'exchange')
       Object.assign(
         body,
-        rerouted ? { exchange: now.exchange, routing_key: now.key } : home ? { target: { to: 'origin' } } : {},
+        rerouted || neverDied(l)
+          ? { exchange: now.exchange, routing_key: now.key }
+          : home
+            ? { target: { to: 'origin' } }
+            : {},
       );
     if (now.payload !== before.payload)
       Object.assign(body, { payload: now.payload, payload_encoding: binary ? 'base64' : 'string' });

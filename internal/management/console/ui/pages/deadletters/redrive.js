@@ -57,8 +57,10 @@ async function placesOfMessages(vhost, signal) {
   ];
 }
 
-// beginRedrive opens the dialog for scopes of a virtual host; action is redrive or discard.
-export const beginRedrive = (vhost, scopes, action = 'redrive') => open(Begin, { vhost, scopes, action });
+// beginRedrive opens the dialog for scopes of a virtual host; action is redrive or discard. alive says that they are of messages that never
+// died: these are moved to where the user says.
+export const beginRedrive = (vhost, scopes, action = 'redrive', alive = false) =>
+  open(Begin, { vhost, scopes, action, alive });
 
 // undoDiscard opens the dialog for what a discard of a queue has made lost letters of: each returns to that queue.
 export const undoDiscard = (j) =>
@@ -79,16 +81,16 @@ function bodyOf(scope, action, target, options, max, dry, force = false) {
   return body;
 }
 
-function Begin({ close, vhost, scopes: offered, action, undo }) {
+function Begin({ close, vhost, scopes: offered, action, undo, alive }) {
   const [also, setAlso] = useState(false); // those in queues that are no dead-letter queues
   const scopes = atOnce(offered, also);
   const lost = scopes.length > 0 && scopes.every((s) => s.source.lost);
-  const [target, setTarget] = useState({ to: 'queue' });
+  const [target, setTarget] = useState(alive ? { to: 'queue', queue: '' } : { to: 'queue' });
   const [options, setOptions] = useState({
     order: 'oldest',
     strip_deaths: false,
     drop_expiration: false,
-    ...(action === 'discard' || undo ? fast : cautious),
+    ...(action === 'discard' || undo || alive ? fast : cautious),
   });
   const [max, setMax] = useState(null);
   const [trials, setTrials] = useState(null);
@@ -161,8 +163,9 @@ function Begin({ close, vhost, scopes: offered, action, undo }) {
   const same = trials !== null && trials.some((x) => intoSame(x) > 0);
   const mustType = action === 'discard' && (count > 1000 || partial);
   const deletes = action === 'discard' && scopes.some((s) => s.source.lost); // what is lost already is gone then
-  const title =
-    action === 'discard'
+  const title = alive
+    ? t(action === 'discard' ? 'message.discard_title' : 'message.move_title', { n: known ? count : 0 })
+    : action === 'discard'
       ? known
         ? t(lost ? 'redrive.delete_title' : 'redrive.discard_title', { n: count })
         : t(lost ? 'redrive.delete_found' : 'redrive.discard_found')
@@ -192,7 +195,7 @@ function Begin({ close, vhost, scopes: offered, action, undo }) {
       <button type="button" onClick=${() => close()}>${t('frame.cancel')}</button>
       <button type="button" class=${trials ? '' : 'primary'} aria-disabled=${busy} disabled=${scopes.length === 0 || nameless || unread} onClick=${() => ask(true)}>${t('redrive.try')}</button>
       <button type="button" class=${action === 'discard' ? 'danger' : trials ? 'primary' : ''} disabled=${busy || !ready || unread} onClick=${() => ask(false)}>${action === 'discard' ? (lost ? t('lost.erase') : t(deletes ? 'redrive.discard_and_delete' : 'redrive.discard')) : t('redrive.begin')}</button>`}>
-    <ul class="tags">${scopes.map((s) => html`<li class="tag">${placeOf(s)} · ${s.ids ? t('redrive.chosen', { n: s.ids.length }) : s.filter ? html`<code>${s.filter}</code>` : t('redrive.everything')}</li>`)}</ul>
+    <ul class="tags">${scopes.map((s) => html`<li class="tag">${placeOf(s)} · ${s.ids ? t(alive ? 'message.chosen' : 'redrive.chosen', { n: s.ids.length }) : s.filter ? html`<code>${s.filter}</code>` : t('redrive.everything')}</li>`)}</ul>
     <${LeftOut} out=${out} also=${also} busy=${busy} change=${(on) => {
       setAlso(on);
       setTrials(null);
@@ -201,8 +204,8 @@ function Begin({ close, vhost, scopes: offered, action, undo }) {
     ${scopes.rest && html`<p class="banner warn"><${Icon} name="warning" /> ${t('redrive.rest', { n: scopes.length, places: scopes.rest.places + scopes.length })}</p>`}
     ${
       action === 'discard'
-        ? html`${scopes.some((s) => !s.source.lost) && html`<p>${t('redrive.discard_text')}</p>`}${deletes && html`<p class="banner warn"><${Icon} name="warning" /> ${t(lost ? 'redrive.delete_text' : 'redrive.delete_some_text', { n: countOf(scopes.filter((s) => s.source.lost)) })}</p>`}`
-        : html`<${Target} vhost=${vhost} target=${target} lost=${lost} change=${(x) => {
+        ? html`${scopes.some((s) => !s.source.lost) && html`<p>${t(alive ? 'message.discard_text' : 'redrive.discard_text')}</p>`}${deletes && html`<p class="banner warn"><${Icon} name="warning" /> ${t(lost ? 'redrive.delete_text' : 'redrive.delete_some_text', { n: countOf(scopes.filter((s) => s.source.lost)) })}</p>`}`
+        : html`<${Target} vhost=${vhost} target=${target} lost=${lost} alive=${alive} change=${(x) => {
             setTarget(x);
             setTrials(null);
           }} />
@@ -211,7 +214,7 @@ function Begin({ close, vhost, scopes: offered, action, undo }) {
     }
     ${action === 'discard' && html`<p class="buttons">${scopes.filter((s) => !s.ids).map((s) => html`<a class="button" download key=${placeOf(s)} href=${address(`x/letters/${path`${vhost}`}/export`, { filter: s.filter, queue: s.source.queue, lost: s.source.lost ? 'true' : '' })}><${Icon} name="download" /> ${t('redrive.export_first', { place: placeOf(s) })}</a>`)}</p>`}
     ${error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${error}</p>`}
-    <div aria-live="polite" tabindex="-1" ref=${results}>${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} vhost=${vhost} scopes=${scopes} trials=${trials} action=${action} options=${options} hurry=${() => choose(fast)} dropExpiration=${dropExpiration} />`}${same && html`<${Check} label=${t('redrive.all_the_same')} value=${allTheSame} onInput=${setAllTheSame} />`}</div>
+    <div aria-live="polite" tabindex="-1" ref=${results}>${busy && html`<p class="faint">${t('redrive.trying')}</p>`}${trials && html`<${Trials} vhost=${vhost} scopes=${scopes} trials=${trials} action=${action} alive=${alive} options=${options} hurry=${() => choose(fast)} dropExpiration=${dropExpiration} />`}${same && html`<${Check} label=${t('redrive.all_the_same')} value=${allTheSame} onInput=${setAllTheSame} />`}</div>
     ${mustType && trials && html`<${TextField} label=${t('frame.type_to_confirm', { what: count })} value=${typed} onInput=${setTyped} autocomplete="off" />`}
     ${scopes.map((s, i) => html`<${Commands} key=${placeOf(s)} of=${scopes.length > 1 ? placeOf(s) : ''} commands=${jobCommands(here(), vhost, bodyOf(s, action, target, optionsFor(options, trials?.[i]), max, false, forced(i)))} />`)}
   </${Dialog}>`;
@@ -230,12 +233,16 @@ function LeftOut({ out, also, busy, change }) {
     ${elsewhere > 0 && html`<${Check} label=${t('redrive.also', { n: elsewhere })} hint=${t('redrive.also_hint', { places: out.elsewhere.slice(0, 5).map(placeOf).join(t('frame.comma')) + (out.elsewhere.length > 5 ? ' …' : '') })} value=${also} onInput=${change} disabled=${busy} />`}`;
 }
 
-function Target({ vhost, target, lost, change }) {
+function Target({ vhost, target, lost, alive, change }) {
   const direct = target.queue !== undefined;
   const chosen = direct ? 'direct' : target.to;
   return html`<${Radios} label=${t('redrive.where')} value=${chosen} onInput=${(v) => change(v === 'direct' ? { to: 'queue', queue: '' } : v === 'elsewhere' ? { to: v, exchange: 'amq.direct' } : { to: v })} options=${[
-    ['queue', t('redrive.to_queue'), t('redrive.to_queue_hint')],
-    ['origin', t('redrive.to_origin'), t('redrive.to_origin_hint')],
+    ...(alive
+      ? []
+      : [
+          ['queue', t('redrive.to_queue'), t('redrive.to_queue_hint')],
+          ['origin', t('redrive.to_origin'), t('redrive.to_origin_hint')],
+        ]),
     ...(lost ? [['on', t('redrive.to_on'), t('redrive.to_on_hint')]] : []),
     ['direct', t('redrive.to_other_queue')],
     ['elsewhere', t('redrive.to_exchange')],

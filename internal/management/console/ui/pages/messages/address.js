@@ -13,13 +13,21 @@ export const base = (vhost, queue, lost) =>
 // at is the path of one message.
 export const at = (l) => `${base(l.vhost, l.queue, l.place === 'lost')}/${encodeURIComponent(l.id)}`;
 
+// neverDied tells of a message that it is no dead letter: nothing has made it one, so far as the broker knows.
+export const neverDied = (l) => l.place === 'queue' && l.state !== 'held' && l.deaths?.length === 0 && !l.republished;
+
 // page is the address of the page that shows it.
 export const page = (l) =>
   l.place === 'scheduled'
     ? to`/schedule/${l.vhost}/${l.queue}/${l.id}`
     : l.place === 'lost'
       ? to`/letters/${l.vhost}/lost/${l.id}`
-      : to`/letters/${l.vhost}/queue/${l.queue}/${l.id}`;
+      : neverDied(l)
+        ? to`/queues/${l.vhost}/${l.queue}/messages/${l.id}`
+        : to`/letters/${l.vhost}/queue/${l.queue}/${l.id}`;
+
+// waitingPage is that of a message that waits in a queue, by its ID in the list of those.
+export const waitingPage = (m, vhost) => to`/queues/${vhost}/${m.queue}/messages/${m.id}`;
 
 // keyOf names a message among all of a virtual host.
 export const keyOf = (l) => `${l.place === 'lost' ? 'lost' : l.place + ' ' + l.queue} ${l.id}`;
@@ -67,4 +75,18 @@ export async function readSome(list, query, most, abort) {
     if (!next || items.length >= most || (items.length > 0 && got.partial)) return { ...got, items, scanned };
   }
   return { items, next, partial: !!next, index: null, scanned };
+}
+
+// findWaiting is a message that waits in a queue, by its ID in the list of those.
+const waitingRounds = 200; // portions that are read
+export async function findWaiting(vhost, queue, id, abort) {
+  let after;
+  for (let i = 0; i < waitingRounds; i++) {
+    const got = await api.get(base(vhost, queue), { filter: 'state:waiting', limit: 500, after }, { signal: abort });
+    const found = got.items.find((l) => l.waiting_id === id);
+    if (found) return found;
+    if (!got.next) break;
+    after = got.next;
+  }
+  throw { missing: true };
 }

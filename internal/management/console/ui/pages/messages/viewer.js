@@ -9,7 +9,7 @@ import { Code, CopyButton } from '../../lib/code.js';
 import { When } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
 import { useShortcuts } from '../../lib/keys.js';
-import { at, fetchMessage, placeOf, reasonOf, sourceOf } from './address.js';
+import { at, fetchMessage, neverDied, placeOf, reasonOf, sourceOf } from './address.js';
 import { bytesOf, hex, jsonOf, kindsOf } from './payload.js';
 import { accountOf, isUntold } from './exception.js';
 import { quote, split } from './filter.js';
@@ -23,7 +23,8 @@ import { keyed, readable } from '../broker/setting-parts.js';
 export const usualBytes = 65536;
 
 // titleOf is what the page of a message is called.
-export const titleOf = ({ place }, id) => t(place === 'lost' ? 'viewer.title_lost' : 'viewer.title', { id });
+export const titleOf = (l, id) =>
+  t(l.place === 'lost' ? 'viewer.title_lost' : neverDied(l) ? 'message.title' : 'viewer.title', { id });
 
 // Viewer shows the message that id names: {vhost, place, queue, id}. children(message, refresh) are what can be done with it.
 export function Viewer({ id, children }) {

@@ -9,7 +9,8 @@ import { Empty, Failure, Loading, Shown } from '../../lib/states.js';
 import { When } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
 import { Action } from '../../lib/action.js';
-import { vhost } from '../../lib/vhosts.js';
+import { oneVHost, vhost, within } from '../../lib/vhosts.js';
+import { rightsIn } from '../../lib/rights.js';
 import { count, grid, heat, range, step } from './calendar.js';
 import { countDue, useDue } from './due-counts.js';
 import { faultOf } from '../messages/badges.js';
@@ -25,11 +26,49 @@ export function render() {
     every: 5000,
   });
   const all = (schedules.data || []).filter((s) => !vhost.value || s.vhost === vhost.value);
-  return html`<h1>${t('schedule.title')}</h1>
+  return html`<div class="page-head"><h1>${t('schedule.title')}</h1>${all.length > 0 && html`<${Begin} done=${schedules.refresh} />`}</div>
+    <${InQueues} />
     <${Shown} of=${schedules}>${() =>
       all.length === 0
-        ? html`<${Empty} title=${t('schedule.empty')} text=${t('schedule.empty_text')} code=${delayedCode} cli=${scheduledCommand} docs="scheduled-messages.md" />`
+        ? html`<${Empty} title=${t('schedule.empty')} text=${t('schedule.empty_text')} code=${delayedCode} cli=${scheduledCommand} docs="scheduled-messages.md"><${Begin} done=${schedules.refresh} none /></${Empty}>`
         : html`<${Exchanges} all=${all} chosen=${q.exchange || ''} /><${Scaled} all=${all.filter((s) => !q.exchange || s.exchange === q.exchange)} query=${q} changed=${schedules.refresh} />`}</${Shown}>`;
+}
+
+// Begin is what makes messages wait: one that is scheduled, and where there is none yet an exchange for them.
+function Begin({ done, none = false }) {
+  const rights = rightsIn(oneVHost.value);
+  const schedule = () => import('../broker/queue-dialogs.js').then((m) => m.scheduleIn(oneVHost.value)).then(done);
+  const create = () => import('../broker/exchanges.js').then((m) => m.createExchange({ type: 'x-delayed-message' }));
+  return html`<span class="buttons">${none && html`<${Action} lacks=${rights.any('configure')} onClick=${create}><${Icon} name="plus" /> ${t('schedule.create_exchange')}</${Action}>`}
+    <${Action} lacks=${rights.any('write')} onClick=${schedule}><${Icon} name="schedule" /> ${t('publish.schedule_title')}…</${Action}></span>`;
+}
+
+const queuesShown = 8;
+
+// InQueues names the queues in which messages wait themselves, which are in no list of the schedule.
+function InQueues() {
+  const got = useData(
+    (signal) =>
+      api.get(
+        within('queues'),
+        {
+          page: 1,
+          page_size: queuesShown + 1,
+          sort: 'messages_delayed',
+          sort_reverse: 'true',
+          columns: 'name,vhost,messages_delayed',
+        },
+        { signal },
+      ),
+    [vhost.value],
+    { on: ['queues'], every: 15000 },
+  );
+  const filled = (got.data?.items || []).filter((q) => q.messages_delayed > 0);
+  if (!filled.length) return null;
+  const n = filled.slice(0, queuesShown).reduce((sum, q) => sum + q.messages_delayed, 0);
+  return html`<section class="banner" aria-label=${t('waiting.title')}><p>${t('schedule.in_queues', { n })}</p>
+    <p class="tags">${filled.slice(0, queuesShown).map((q) => html`<a class="tag" key=${`${q.vhost} ${q.name}`} href=${href(to`/queues/${q.vhost}/${q.name}`, { tab: 'waiting' })}>${q.vhost !== '/' && `${q.vhost} · `}${q.name} <b>${num(q.messages_delayed)}</b></a>`)}
+      ${filled.length > queuesShown && html`<a href=${href('/queues', { sort: 'messages_delayed', reverse: 'true' })}>${t('schedule.more_queues')}</a>`}</p></section>`;
 }
 
 const views = ['month', 'day', 'hour'];

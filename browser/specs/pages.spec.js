@@ -14,10 +14,19 @@ const world = World.of('pages', async (broker) => {
     options: { rate: 2, watch_ms: 60_000 },
   });
   const messages = await broker.get('x/queues/%2F/orders.dead/messages?limit=1');
+  await broker.put('queues/%2F/drafts', { durable: true });
+  await broker.post('exchanges/%2F/amq.default/publish', {
+    routing_key: 'drafts',
+    payload: 'one',
+    payload_encoding: 'string',
+    properties: {},
+  });
+  const living = await broker.get('x/queues/%2F/drafts/messages?limit=1');
   const lost = await broker.get('x/lost-letters/%2F/messages?limit=1');
   const scheduled = await broker.get('x/scheduled/%2F/reminders?limit=1');
   Object.assign(names, {
     message: messages.items[0].id,
+    living: living.items[0].id,
     lost: lost.items[0].id,
     scheduled: scheduled.items[0].id,
     job: job.id,
@@ -32,6 +41,7 @@ const params = {
   '/schedule/:vhost/:exchange/:id': () => `/schedule/%2F/reminders/${names.scheduled}`,
   '/jobs/:vhost/:id': () => `/jobs/%2F/${names.job}`,
   '/queues/:vhost/:name': () => '/queues/%2F/orders.created',
+  '/queues/:vhost/:queue/messages/:id': () => `/queues/%2F/drafts/messages/${names.living}`,
   '/exchanges/:vhost/:name': () => '/exchanges/%2F/orders.dlx',
   '/users/:name': () => '/users/erika',
   '/vhosts/:name': () => '/vhosts/staging',

@@ -28,8 +28,10 @@ const (
 	// longer is, and a broker without traffic collects every two minutes.
 	lookEvery = 30 * time.Second
 	// The process rests if it has allocated at most restBytes in restAfter; then what it has allocated since memory was
-	// given back last, if that is restWorth at least, has left garbage that nobody collects for two minutes.
+	// given back last, if that is restWorth at least, has left garbage that nobody collects for two minutes. It is
+	// collected every restAgain at the most: else a process that always has a little to do would do it too often.
 	restAfter = 15 * time.Second
+	restAgain = time.Minute
 	restBytes = 16 << 20
 	restWorth = 32 << 20
 
@@ -146,7 +148,7 @@ func (m *Monitor) evaluate(f *Figures) time.Duration {
 	before := m.Alarms()
 	now := evaluate(before, f.Usage, f.memoryLimit, f.diskLimit)
 	if now.Has(LowMemory) && m.giveBack(GiveBackEvery) || m.MemoryScarce() && m.giveBack(lookEvery) ||
-		m.rests(f) && m.giveBack(restAfter) {
+		m.rests(f) && m.giveBack(restAgain) {
 		f = m.read()
 		now = evaluate(before, f.Usage, f.memoryLimit, f.diskLimit)
 	}

@@ -55,10 +55,7 @@ func PropertiesMax(frameMax uint32) int {
 
 // AppendBody appends body in frames of at most frameMax octets each, 0 for no limit; none if it is empty.
 func AppendBody(b []byte, channel uint16, body []byte, frameMax uint32) []byte {
-	most := len(body)
-	if frameMax != 0 {
-		most = max(int(frameMax)-FrameOverhead, 1)
-	}
+	most := payloadMax(len(body), frameMax)
 	for len(body) > 0 {
 		n := min(len(body), most)
 		var start int
@@ -72,11 +69,8 @@ func AppendBody(b []byte, channel uint16, body []byte, frameMax uint32) []byte {
 // BodyPieces lists the frames of AppendBody as pieces, in order, that lie in body, or in memory of their own: what is
 // around the payloads.
 func BodyPieces(channel uint16, body []byte, frameMax uint32) (pieces [][]byte) {
-	most := len(body)
-	if frameMax != 0 {
-		most = max(int(frameMax)-FrameOverhead, 1)
-	}
-	around := make([]byte, 0, FrameOverhead*((len(body)+most-1)/max(most, 1)))
+	most := payloadMax(len(body), frameMax)
+	around := make([]byte, 0, FrameOverhead*bodyFrames(len(body), frameMax))
 	for len(body) > 0 {
 		n := min(len(body), most)
 		from := len(around)
@@ -99,13 +93,19 @@ func BodyPieces(channel uint16, body []byte, frameMax uint32) (pieces [][]byte) 
 // ContentSize returns how many octets AppendContentHeader and AppendBody append together.
 func ContentSize(properties, bodySize int, frameMax uint32) int {
 	size := FrameOverhead + contentHeaderSize + properties + bodySize
-	if bodySize == 0 {
-		return size
+	return size + FrameOverhead*bodyFrames(bodySize, frameMax)
+}
+
+// payloadMax is how many octets of a body of that size one frame of at most frameMax octets takes, 0 for no limit.
+func payloadMax(bodySize int, frameMax uint32) int {
+	if frameMax == 0 {
+		return bodySize
 	}
-	frames := 1
-	if frameMax != 0 {
-		most := max(int(frameMax)-FrameOverhead, 1)
-		frames = (bodySize + most - 1) / most
-	}
-	return size + frames*FrameOverhead
+	return max(int(frameMax)-FrameOverhead, 1)
+}
+
+// bodyFrames is how many frames a body of that size takes.
+func bodyFrames(bodySize int, frameMax uint32) int {
+	most := max(payloadMax(bodySize, frameMax), 1)
+	return (bodySize + most - 1) / most
 }

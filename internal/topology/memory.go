@@ -31,10 +31,9 @@ func (b *binding) bytes() int {
 	n := bindingBytes + len(b.RoutingKey) + 2*b.Arguments.Memory()
 	switch b.from.Kind {
 	case Topic:
-		if isLiteral(b.RoutingKey) {
-			break
+		if !isLiteral(b.RoutingKey) {
+			n += wordBytes * (1 + strings.Count(b.RoutingKey, "."))
 		}
-		n += wordBytes * (1 + strings.Count(b.RoutingKey, "."))
 	case Headers:
 		n += b.Arguments.Memory()
 	}

@@ -150,6 +150,7 @@ func (m *Monitor) evaluate(f *Figures) time.Duration {
 	if now.Has(LowMemory) && m.giveBack(GiveBackEvery) || m.MemoryScarce() && m.giveBack(lookEvery) ||
 		m.rests(f) && m.giveBack(restAgain) {
 		f = m.read()
+		m.mu.cleanAt = f.Allocated
 		now = evaluate(before, f.Usage, f.memoryLimit, f.diskLimit)
 	}
 	m.seen.Store(f)
@@ -190,7 +191,6 @@ func (m *Monitor) giveBack(every time.Duration) (done bool) {
 	}
 	m.o.Machine.GiveBack()
 	m.mu.gaveBack = time.Now()
-	m.mu.cleanAt = m.o.Machine.Read().Allocated
 	m.mu.took = m.mu.gaveBack.Sub(begun)
 	return true
 }

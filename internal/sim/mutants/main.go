@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 func main() {
@@ -39,34 +40,31 @@ func main() {
 	}
 }
 
-// huntAll has all checks hunt all faults, on all processors, and prints what came of it in the order of the faults.
+// huntAll has all checks hunt all faults, on all processors, and prints what came of each when it ends: a fault that
+// is hunted for long is the one that is missing.
 func huntAll(faults []fault, h hunt) (passed, failed int) {
-	type result struct {
-		line   string
-		caught bool
-	}
-	var results []*result
+	var results sync.Mutex // guards the counts and the order of lines
 	var work sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for _, f := range faults {
 		for _, c := range f.checks {
-			r := new(result)
-			results = append(results, r)
 			work.Go(func() {
 				slots <- struct{}{}
 				defer func() { <-slots }()
-				r.line, r.caught = h.run(f.name, &c)
+				start := time.Now()
+				line, caught := h.run(f.name, &c)
+				results.Lock()
+				defer results.Unlock()
+				fmt.Printf("%6.1f s  %s\n", time.Since(start).Seconds(), line)
+				if caught {
+					passed++
+				} else {
+					failed++
+				}
 			})
 		}
 	}
 	work.Wait()
-	for _, r := range results {
-		fmt.Println(r.line)
-		if r.caught {
-			passed++
-		}
-	}
-	failed = len(results) - passed
 	fmt.Printf("%d passed, %d failed\n", passed, failed)
 	return passed, failed
 }

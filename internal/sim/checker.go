@@ -26,6 +26,8 @@ const (
 	Drains Checker = "drains"
 	// Moves: a dead letter has left its source exactly when each target has it, or its loss is counted.
 	Moves Checker = "moves"
+	// Ends: what is due at one instant is done after so many ticks.
+	Ends Checker = "ends"
 	// Deaths: a dead letter's history is that of its copy before, and one death more.
 	Deaths Checker = "deaths"
 	// Order: the oldest ready message of the highest priority is the next, requeued ones where they were.

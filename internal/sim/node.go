@@ -94,11 +94,18 @@ func (w *world) portion(st *step, s vhost.Stamp, c vhost.Command) (refused *amqp
 	return refused, true
 }
 
+// ticksMost is more than any command takes that is done in portions.
+const ticksMost = 1000
+
 // settleDue does what is due before a command comes, so that the ticks which go on with it have nothing else to do. It
 // reports false if the machine is another one by then.
 func (w *world) settleDue() bool {
 	recoveries := w.result.Recoveries
-	for w.updateSpace() && w.result.Recoveries == recoveries {
+	for ticks := 0; w.updateSpace() && w.result.Recoveries == recoveries; ticks++ {
+		if ticks > ticksMost {
+			w.violate(Ends, "%d ticks have not done what is due", ticks)
+			return false
+		}
 		if at, ok := w.vhost.Due(); !ok || at > w.stamp().Now {
 			return true
 		}

@@ -227,7 +227,7 @@ func faultsOfVHost() []fault {
 			}},
 			checks: []check{
 				by(sim.Held),
-				in(sim.Options{Portions: 200}, sim.Moves), // those who have a dead letter for very many queues
+				in(sim.Options{Portions: 200}, sim.Ends), // those who have a dead letter for very many queues
 				oracle(), test(vhostPkg, "TestWideDeadLettersComeOnce", "it does not end"),
 			},
 		},

@@ -135,8 +135,43 @@ world.test('who may do little is told what is missing', { user: 'erika:erika' },
   assert.equal(await c.page.getByRole('row').filter({ hasText: 'order-' }).count(), 0);
 });
 
+for (const language of ['en', 'zh-CN']) {
+  world.test(`what gets no answer is said soon, and goes by itself (${language})`, { language }, async (c) => {
+    c.expect(/ERR_/);
+    const banner = c.page
+      .getByRole('alert')
+      .filter({ hasText: c.say('frame.disconnected', { since: '' }).slice(0, 8) });
+    const pill = c.page.locator('.top .live');
+    const soon = { timeout: 3000 }; // 2 s, and the time that a busy machine takes
+    await c.open('/node');
+    await c.text('node.no_alarm').waitFor();
+    await c.settled();
+    await c.page.route('**/api/**', (r) => r.abort('connectionrefused'));
+    await c.page.keyboard.press('g');
+    await c.page.keyboard.press('q'); // it asks for something
+    await banner.waitFor(soon);
+    await pill.filter({ hasText: c.say('frame.no_connection') }).waitFor(soon);
+    assert.match(await pill.getAttribute('class'), /gone/);
+    assert.doesNotMatch(await pill.getAttribute('class'), /on$/);
+    await c.accessible();
+    await c.page.unroute('**/api/**');
+    await banner.waitFor({ ...soon, state: 'detached' });
+    await pill.filter({ hasText: c.say('frame.live') }).waitFor();
+    await c.page.getByRole('link', { name: 'payments.charge', exact: true }).first().waitFor(soon);
+  });
+}
+
 world.test('the broker is restarted under an open page', async (c) => {
   c.expect(/ERR_|40[13]|50[0-9]/);
+  await c.open('/node');
+  await c.text('node.no_alarm').waitFor();
+  await c.settled();
+  await c.broker.halt(); // nobody asks for anything: the stream ends
+  await c.text('node.no_alarm_before').waitFor({ timeout: 3000 });
+  await c.page.locator('.top .live.gone').waitFor();
+  await c.broker.run();
+  await c.text('node.no_alarm').or(c.field('login.name')).first().waitFor({ timeout: 3000 });
+  await c.logIn();
   await c.open('/lost');
   const row = c.page.getByRole('row').filter({ hasText: 'row-7' });
   await row.waitFor();

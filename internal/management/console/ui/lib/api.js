@@ -26,8 +26,9 @@ export const token = signal('');
 export const lostSession = signal(0);
 // denied counts how often an answer said that the user lacks a right.
 export const denied = signal(0);
-// reachable is false from a failed request until the next one that is answered.
+// reachable is false from when the broker did not answer until it does; live.js finds out. unanswered counts requests without an answer.
 export const reachable = signal(true);
+export const unanswered = signal(0);
 
 // path escapes what is put into it.
 export function path(strings, ...values) {
@@ -67,9 +68,9 @@ export async function ask(method, to, { query, body, form, signal: abort, header
     answer = await fetch(address(to, query), init);
   } catch (error) {
     if (error.name === 'AbortError') throw error;
-    reachable.value = false;
-    throw new Refusal(0, 'unreachable', '');
+    throw noAnswer();
   }
+  if (answer.status === 502 || answer.status === 504) throw noAnswer(); // a proxy's: the broker gives none of these
   reachable.value = true;
   const text = await answer.text();
   let data = null;
@@ -83,6 +84,11 @@ export async function ask(method, to, { query, body, form, signal: abort, header
   if (answer.status === 401 && refusal.kind === 'not_authorized' && !form) lostSession.value++;
   if (refusal.noRight) denied.value++;
   throw refusal;
+}
+
+function noAnswer() {
+  unanswered.value++;
+  return new Refusal(0, 'unreachable', '');
 }
 
 const data = (method) => async (to, body, options) => (await ask(method, to, { body, ...options })).data;

@@ -186,8 +186,8 @@ function Top({ palette, shownNav, showNav }) {
     <button type="button" class="find" onClick=${palette}><${Icon} name="search" /><span>${t('frame.find')}</span><kbd>Ctrl K</kbd></button>
     <span class="grow"></span>
     <${Alarms} />
-    <button type="button" class=${`live ${running.value ? 'on' : ''}`} aria-pressed=${!paused.value} onClick=${togglePause} title=${t('keys.pause')}>
-      <i aria-hidden="true"></i><span>${paused.value ? t('frame.paused') : stream.value === 'failed' ? t('frame.polling') : t('frame.live')}</span></button>
+    <button type="button" class=${`live ${!reachable.value ? 'gone' : running.value ? 'on' : ''}`} aria-pressed=${!paused.value} onClick=${togglePause} title=${t('keys.pause')}>
+      <i aria-hidden="true"></i><span>${!reachable.value ? t('frame.no_connection') : paused.value ? t('frame.paused') : stream.value === 'failed' ? t('frame.polling') : t('frame.live')}</span></button>
     <details class="menu end"><summary title=${t('frame.language')}><span class="hidden">${t('frame.language')} </span>${lang() === 'zh-CN' ? '中' : 'EN'}</summary>
       <div>${Object.entries(languages).map(([l, name]) => html`<button type="button" lang=${l} aria-pressed=${l === lang()} onClick=${(e) => speak(e, l)}>${name}</button>`)}</div></details>
     <button type="button" class="plain" aria-label=${t('frame.theme', { name: t(`theme.${theme.value}`) })} title=${t('frame.theme', { name: t(`theme.${theme.value}`) })} onClick=${nextTheme}><${Icon} name="sun" /></button>

@@ -1,7 +1,7 @@
 // What changes, as the broker tells it: one stream of events for this page, or questions every few seconds where there
 // is no stream. Nothing is asked for while the page is hidden, or the user has paused it.
 import { signal, computed, effect, untracked, useState, useEffect, useRef } from './html.js';
-import { address } from './api.js';
+import { address, reachable, unanswered } from './api.js';
 import { checkSession, user } from './session.js';
 import { pref } from './store.js';
 
@@ -22,6 +22,11 @@ export const now = signal(Date.now());
 const attempts = signal(0);
 // heard is when something was last heard of the broker.
 export const heard = signal(Date.now());
+// returns counts how often the broker answered again after it had not.
+export const returns = signal(0);
+// Until when the broker has to answer whether it is there, and how often it is asked while it is not, in ms.
+const answerWithin = 1000;
+const askEvery = 1000;
 
 function topicSignal(name) {
   if (!news.has(name)) news.set(name, signal({ version: 0, data: null }));
@@ -80,6 +85,7 @@ export function startLive() {
   setInterval(() => {
     if (!hidden.value) now.value = Date.now();
   }, 5000);
+  watchReach();
   effect(() => {
     const [names] = [topics.value, attempts.value]; // a refused stream is tried again a while later
     if (!running.value || !names) {
@@ -90,10 +96,44 @@ export function startLive() {
   });
 }
 
+let probing = false;
+
+// probe asks the broker whether it is there, and who is logged in.
+async function probe() {
+  if (probing) return;
+  probing = true;
+  if (!(await checkSession(AbortSignal.timeout(answerWithin)))) reachable.value = false;
+  probing = false;
+}
+
+// watchReach asks once when a request got no answer, and then until there is one, which is news for all that is shown.
+function watchReach() {
+  let gone = false;
+  unanswered.subscribe((n) => n > 0 && reachable.peek() && probe());
+  effect(() => {
+    if (reachable.value) {
+      if (gone) untracked(comeBack);
+      gone = false;
+      return undefined;
+    }
+    gone = true;
+    if (hidden.value) return undefined;
+    untracked(probe);
+    const timer = setInterval(probe, askEvery);
+    return () => clearInterval(timer);
+  });
+}
+
+function comeBack() {
+  returns.value++;
+  attempts.value++;
+}
+
 // listen opens the stream, a moment later, since a page that is left and one that comes change the topics at once.
 function listen(names) {
   let source = null;
   let again = null;
+  let soon = null;
   const later = setTimeout(() => {
     source = new EventSource(address('x/events', { topics: names }));
     source.onopen = () => {
@@ -102,9 +142,11 @@ function listen(names) {
     };
     source.onerror = () => {
       stream.value = 'failed';
+      probe();
+      clearTimeout(soon);
+      soon = setTimeout(probe, askEvery); // a broker that stops ends its streams first
       // The browser tries again by itself, but not after a refusal.
       if (source.readyState === EventSource.CLOSED) {
-        checkSession();
         again = setTimeout(() => {
           attempts.value++;
         }, 10000);
@@ -121,6 +163,7 @@ function listen(names) {
   return () => {
     clearTimeout(later);
     clearTimeout(again);
+    clearTimeout(soon);
     source?.close();
   };
 }
@@ -169,9 +212,11 @@ export function useData(load, deps = [], { on = [], every = 5000, keep = true, e
       if (l.abort !== abort) return;
       heard.value = Date.now();
       l.took = Date.now() - l.began;
+      l.failed = false;
       set({ data, error: null, loading: false, at: Date.now() });
     } catch (error) {
       if (l.abort !== abort || error.name === 'AbortError') return;
+      l.failed = true;
       set((s) => ({ ...s, error, loading: false }));
     }
     l.busy = false;
@@ -198,9 +243,17 @@ export function useData(load, deps = [], { on = [], every = 5000, keep = true, e
   useEffect(() => {
     if (!enabled) return undefined;
     let last = on.map((n) => topicSignal(n).peek().version).join();
+    let back = returns.peek();
     let at = Date.now();
     const stopListening = effect(() => {
       const versions = on.map((n) => topicSignal(n).value.version).join();
+      if (returns.value > back) {
+        back = returns.value;
+        latest.current.began = 0;
+        if ((running.value && (on.length > 0 || every > 0)) || latest.current.failed)
+          untracked(() => run.current(false));
+        return;
+      }
       if (versions === last || !running.value) return;
       last = versions;
       at = Date.now();

@@ -41,8 +41,14 @@ export async function logOut() {
   take({ user: null, token: '' });
 }
 
-// checkSession asks whether somebody is logged in still, when something was refused that does not say why.
-export async function checkSession() {
-  const s = await api.get('x/session').catch(() => null); // no answer: that is no news of the session
-  if (s && !s.user && user.value) take(s, true);
+// checkSession asks who is logged in, and tells whether the broker answered. No answer is no news of the session.
+/** @param {AbortSignal} [signal] */
+export async function checkSession(signal) {
+  try {
+    const s = await api.get('x/session', {}, { signal });
+    if (!s.user && user.value) take(s, true);
+    return true;
+  } catch (error) {
+    return error.status > 0;
+  }
 }

@@ -1,7 +1,7 @@
 // The node: memory, disk, alarms, what it listens on, and what is on the disk.
 import { html } from '../../lib/html.js';
 import { t, has, word, num, size, span, percent } from '../../lib/i18n.js';
-import { api } from '../../lib/api.js';
+import { api, reachable } from '../../lib/api.js';
 import { href } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
@@ -51,7 +51,10 @@ function Alarms({ of: n }) {
     n.journal_alarm && 'journal',
     n.clock_alarm && 'clock',
   ].filter(Boolean);
-  if (!raised.length) return html`<p class="banner good"><${Icon} name="check" /> ${t('node.no_alarm')}</p>`;
+  if (!raised.length)
+    return reachable.value
+      ? html`<p class="banner good"><${Icon} name="check" /> ${t('node.no_alarm')}</p>`
+      : html`<p class="banner">${t('node.no_alarm_before')}</p>`;
   return html`<ul>${raised.map((a) => html`<li class="banner bad" role="alert" key=${a}><${Icon} name="warning" /> ${t(`alarm.${a}`)}</li>`)}</ul>`;
 }
 

@@ -143,6 +143,7 @@ world.test('what the broker refuses is said in the dialog, and the field is mark
   await refusal.filter({ hasText: 'inequivalent' }).waitFor();
   assert.equal(await c.field('queues.name', {}, c.dialog).getAttribute('aria-invalid'), 'true');
   await c.page.keyboard.press('Escape');
+  await c.button('frame.close_draft', {}, c.dialog).click();
   await c.dialog.waitFor({ state: 'detached' });
 
   await c.open('/queues/%2F/orders');
@@ -152,6 +153,63 @@ world.test('what the broker refuses is said in the dialog, and the field is mark
   await c.button('publish.do', {}, c.dialog).click();
   await refusal.waitFor();
 });
+
+for (const language of ['en', 'zh-CN']) {
+  world.test(`what was typed into a dialog is not lost unasked (${language})`, { language }, async (c) => {
+    const asked = c.page.getByRole('dialog', { name: c.say('frame.close_draft_title'), exact: true });
+    const gone = () => c.dialog.waitFor({ state: 'detached' });
+    const resend = async () => {
+      await c.button('resend.one').click();
+      return c.field('viewer.body', {}, c.dialog);
+    };
+    await c.open('/letters?view=list&filter=queue:orders.dead');
+    await c.page.locator('tr[data-index="0"]').focus();
+    await c.page.keyboard.press('Enter');
+    await resend();
+    await c.page.keyboard.press('Escape'); // nothing was typed
+    await gone();
+    const body = await resend();
+    await body.press('End');
+    await c.page.keyboard.type('x');
+    const typed = await body.inputValue();
+    await c.page.keyboard.press('Backspace'); // as it was
+    await c.page.keyboard.press('Escape');
+    await gone();
+    await resend();
+    await body.press('End');
+    await c.page.keyboard.type('x');
+    await c.page.keyboard.press('Escape');
+    await asked.waitFor();
+    await c.accessible();
+    assert.ok(await c.button('frame.keep_draft', {}, asked).evaluate((e) => e === document.activeElement));
+    await c.page.keyboard.press('Escape');
+    await asked.waitFor({ state: 'detached' });
+    assert.equal(await body.inputValue(), typed);
+    assert.ok(await body.evaluate((e) => e === document.activeElement));
+    await c.page.keyboard.press('Escape'); // without a key between: chromium closes the dialog then by itself
+    await asked.waitFor();
+    await c.page.keyboard.press('Enter');
+    await asked.waitFor({ state: 'detached' });
+    assert.equal(await body.inputValue(), typed);
+    await c.button('frame.cancel', {}, c.dialog).click();
+    await c.button('frame.close_draft', {}, asked).click();
+    await gone();
+
+    await c.open('/letters?view=groups&by=source');
+    await c.page.locator('button.note').first().click();
+    await c.field('letters.note', {}, c.dialog).fill(`known ${language}`);
+    await c.page.keyboard.press('Escape');
+    await asked.waitFor();
+    await c.page.keyboard.press('Tab');
+    await c.page.keyboard.press('Enter');
+    await gone();
+    await c.page.locator('button.note').first().click();
+    await c.field('letters.note', {}, c.dialog).fill(`known ${language}`);
+    await c.button('letters.keep_note', {}, c.dialog).click();
+    await gone();
+    assert.equal(await asked.count(), 0);
+  });
+}
 
 world.test('an error of a page is said until it is left, or Escape is pressed', async (c) => {
   c.expect(/404/);

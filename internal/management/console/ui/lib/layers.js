@@ -9,6 +9,7 @@ import { route, visits } from './router.js';
 
 const shown = signal([]);
 const faults = signal([]); // what the broker refused in dialogs: {layer, text}
+const drafts = new Map(); // fields of dialogs that were typed into, by layer: what was in each before
 let last = 0;
 
 // top is the dialog on top; undefined if there is none.
@@ -24,6 +25,7 @@ export function open(Component, props = {}) {
     const close = (value) => {
       shown.value = shown.peek().filter((x) => x.id !== id);
       dropFault(id);
+      drafts.delete(id);
       resolve(value);
     };
     shown.value = [...shown.peek(), { id, Component, props: { ...props, close } }];
@@ -33,9 +35,21 @@ export function open(Component, props = {}) {
 const fields = 'input:not([type=radio]:not(:checked)), select, textarea';
 const editable = (el) => !el.disabled && !el.readOnly;
 
+// keepBefore remembers what is in a field before something is typed into it.
+function keepBefore(layer, field) {
+  if (!drafts.has(layer)) drafts.set(layer, new Map());
+  if (!drafts.get(layer).has(field)) drafts.get(layer).set(field, field.value);
+}
+
+// keep says that what was typed into the dialog on top is done with: closing it loses nothing.
+export const keep = () => drafts.delete(top());
+
+// isDraft tells whether something was typed into a dialog that is not there any more if it closes.
+const isDraft = (layer) => [...(drafts.get(layer) || [])].some(([field, before]) => field.value !== before);
+
 // Dialog is a modal dialog: Esc and the cross close it, Ctrl+Enter is its button, and the focus goes back to where it was. What the
-// broker refused meanwhile is shown above its buttons.
-export function Dialog({ title, close, children, actions, wide, className = '' }) {
+// broker refused meanwhile is shown above its buttons. What was typed into it is not lost without a question, unless that is light.
+export function Dialog({ title, close, children, actions, wide, light = false, className = '' }) {
   const ref = useRef();
   const id = useId();
   const layer = useRef(top()).current;
@@ -65,25 +79,50 @@ export function Dialog({ title, close, children, actions, wide, className = '' }
       else field.removeAttribute('aria-describedby');
     };
   }, [fault]);
+  const asking = useRef(false);
+  const leave = async () => {
+    if (asking.current) return;
+    asking.current = true;
+    const stays = !light && isDraft(layer) && !(await confirm(closeDraft()));
+    asking.current = false;
+    const el = ref.current;
+    if (!el) return; // the page has gone meanwhile
+    if (!stays) close();
+    else if (!el.open) el.showModal();
+  };
   return html`<dialog ref=${ref} class=${`dialog ${wide ? 'wide' : ''} ${className}`} aria-labelledby=${id}
-    onInput=${() => fault && dropFault(layer)}
+    onInput=${() => fault && dropFault(layer)} onbeforeinput=${(e) => keepBefore(layer, e.target)}
     onKeyDown=${(e) => {
       if (e.key !== 'Enter' || !(e.ctrlKey || e.metaKey)) return;
       e.preventDefault();
       ref.current.querySelector('footer :is([type=submit], .primary)')?.click();
     }}
     onCancel=${(e) => {
+      if (e.target !== e.currentTarget) return; // that of a file field
       e.preventDefault();
-      close();
-    }}>
+      leave();
+    }} onClose=${() => ref.current?.open === false && leave()}>
     <header><h2 id=${id}>${title}</h2>
-      <button type="button" class="plain" onClick=${() => close()} aria-label=${t('frame.close')}><${Icon} name="cross" /></button></header>
+      <button type="button" class="plain" onClick=${leave} aria-label=${t('frame.close')}><${Icon} name="cross" /></button></header>
     <div class="dialog-body">${children}</div>
     ${fault && html`<p class="banner bad fault" role="alert" id=${`${id}-fault`}><${Icon} name="warning" /> <span>${fault.text}</span></p>`}
     ${actions && html`<footer>${actions}</footer>`}
     <${Toasts} on=${layer} />
   </dialog>`;
 }
+
+// Cancel is the button that closes the dialog around it, as Esc does.
+export function Cancel({ children }) {
+  return html`<button type="button" onClick=${(e) => e.target.closest('dialog').dispatchEvent(new Event('cancel', { cancelable: true }))}>${children || t('frame.cancel')}</button>`;
+}
+
+const closeDraft = () => ({
+  title: t('frame.close_draft_title'),
+  text: t('frame.close_draft_text'),
+  action: t('frame.close_draft'),
+  dismiss: t('frame.keep_draft'),
+  danger: true,
+});
 
 // quotedField is the field of a dialog with a value that a refusal quotes: no queue 'orders' in vhost '/'.
 function quotedField(dialog, text) {
@@ -95,8 +134,8 @@ function quotedField(dialog, text) {
 function Confirm({ close, title, text, action, dismiss, danger, typed, children }) {
   const [said, say] = useState('');
   const ready = !typed || said === String(typed);
-  return html`<${Dialog} title=${title} close=${() => close(false)} actions=${html`
-    <button type="button" onClick=${() => close(false)}>${dismiss || t('frame.cancel')}</button>
+  return html`<${Dialog} title=${title} close=${() => close(false)} light actions=${html`
+    <button type="button" autofocus=${!typed} onClick=${() => close(false)}>${dismiss || t('frame.cancel')}</button>
     <button type="submit" form="confirm" class=${danger ? 'danger' : 'primary'} disabled=${!ready}>${action}</button>`}>
     <form id="confirm" onSubmit=${(e) => {
       e.preventDefault();
@@ -152,6 +191,7 @@ export async function attempt(what, done) {
     const answer = await what();
     dropBad(from);
     dropFault(from.form);
+    drafts.delete(from.form);
     if (done) toast(typeof done === 'function' ? done(answer) : done);
     return true;
   } catch (error) {

@@ -99,7 +99,7 @@ export function Palette({ close, pages, actions, lookUp: ofPages }) {
     else return;
     e.preventDefault();
   };
-  return html`<${Dialog} title=${t('palette.title')} close=${close} className="palette">
+  return html`<${Dialog} title=${t('palette.title')} close=${close} light className="palette">
     <input type="text" autofocus ref=${input} role="combobox" aria-expanded="true" aria-controls=${id} aria-activedescendant=${all.length ? `${id}-${chosen}` : undefined}
       aria-label=${t('palette.what')} placeholder=${t('palette.what')} value=${text} onInput=${(e) => {
         setText(e.target.value);

@@ -4,7 +4,7 @@ import { t } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { href } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
-import { Dialog, open, reasonOf } from '../../lib/layers.js';
+import { Cancel, Dialog, open, reasonOf } from '../../lib/layers.js';
 import { Select } from '../../lib/form.js';
 import { Shown } from '../../lib/states.js';
 import { rightsIn } from '../../lib/rights.js';
@@ -30,7 +30,7 @@ export function VHostField({ value, onInput }) {
   return html`<${Select} label=${t('queues.vhost')} value=${value} onInput=${onInput} options=${vhosts.value} />`;
 }
 
-const buttons = (close, disabled) => html`<button type="button" onClick=${() => close()}>${t('frame.cancel')}</button>
+const buttons = (disabled) => html`<${Cancel} />
   <button type="submit" form="choose" class="primary" disabled=${disabled}>${t('choose.go_on')}</button>`;
 
 function ChooseQueue({ close, title, right }) {
@@ -54,7 +54,7 @@ function ChooseQueue({ close, title, right }) {
     set(v);
     setError('');
   };
-  return html`<${Dialog} title=${t(title)} close=${() => close()} actions=${buttons(close)}>
+  return html`<${Dialog} title=${t(title)} close=${() => close()} light actions=${buttons(false)}>
     <form id="choose" onSubmit=${submit}>
       <${NameField} vhost=${vhost} of="queues" label=${t('redrive.queue')} value=${name} onInput=${put(setName)} error=${error} required autofocus />
       <${VHostField} value=${vhost} onInput=${put(setVHost)} />
@@ -75,7 +75,7 @@ function ChooseDeadLetters({ close }) {
     e.preventDefault();
     if (chosen && !lacks) close({ ...chosen, vhost });
   };
-  return html`<${Dialog} title=${t('palette.redrive_some')} close=${() => close()} actions=${buttons(close, !chosen || !!lacks)}>
+  return html`<${Dialog} title=${t('palette.redrive_some')} close=${() => close()} light actions=${buttons(!chosen || !!lacks)}>
     <form id="choose" onSubmit=${submit}>
       <${Shown} of=${got}>${() =>
         chosen

@@ -9,7 +9,7 @@ import { Table } from '../../lib/table.js';
 import { Empty, Shown } from '../../lib/states.js';
 import { Ago } from '../../lib/time.js';
 import { Code } from '../../lib/code.js';
-import { Dialog, attempt, open } from '../../lib/layers.js';
+import { Cancel, Dialog, attempt, open } from '../../lib/layers.js';
 import { TextField } from '../../lib/form.js';
 import { first, lacksOwner } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
@@ -109,7 +109,7 @@ function Close({ close, names }) {
     );
     if (done) close(true);
   };
-  return html`<${Dialog} title=${t('connections.close_title', { n: names.length })} close=${() => close(false)} actions=${html`<button type="button" onClick=${() => close(false)}>${t('frame.cancel')}</button><button type="submit" form="close" class="danger">${t('connections.close')}</button>`}>
+  return html`<${Dialog} title=${t('connections.close_title', { n: names.length })} close=${() => close(false)} actions=${html`<${Cancel} /><button type="submit" form="close" class="danger">${t('connections.close')}</button>`}>
     <form id="close" onSubmit=${submit}><p>${t('connections.close_text')}</p><${TextField} label=${t('connections.reason')} hint=${t('connections.reason_hint')} value=${reason} onInput=${say} autofocus /></form>
   </${Dialog}>`;
 }

@@ -7,7 +7,7 @@ import { useServerList } from '../../lib/list.js';
 import { useData } from '../../lib/live.js';
 import { Table } from '../../lib/table.js';
 import { Icon } from '../../lib/icon.js';
-import { Dialog, attempt, confirm, open } from '../../lib/layers.js';
+import { Cancel, Dialog, attempt, confirm, open } from '../../lib/layers.js';
 import { Check, Select, TextArea, TextField } from '../../lib/form.js';
 import { within, vhost, vhosts, oneVHost } from '../../lib/vhosts.js';
 import { first, rightsIn } from '../../lib/rights.js';
@@ -164,7 +164,7 @@ function Create({ close, of }) {
     )
       close(f);
   };
-  return html`<${Dialog} title=${t('exchange.create')} close=${() => close()} actions=${html`<button type="button" onClick=${() => close()}>${t('frame.cancel')}</button><button type="submit" form="exchange" class="primary" disabled=${!!trouble || !!more.error}>${t('create.do')}</button>`}>
+  return html`<${Dialog} title=${t('exchange.create')} close=${() => close()} actions=${html`<${Cancel} /><button type="submit" form="exchange" class="primary" disabled=${!!trouble || !!more.error}>${t('create.do')}</button>`}>
     <form id="exchange" class="form" onSubmit=${submit}>
       <${TextField} label=${t('queues.name')} value=${f.name} onInput=${put('name')} autofocus required error=${f.name && trouble ? t(trouble) : undefined} />
       <${Select} label=${t('queues.vhost')} value=${f.vhost} onInput=${put('vhost')} options=${vhosts.value} />

@@ -3,7 +3,7 @@ import { html, useState } from '../../lib/html.js';
 import { t, num } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
-import { Dialog, attempt, confirm, open, refuse, toast } from '../../lib/layers.js';
+import { Cancel, Dialog, attempt, confirm, keep, open, refuse, toast } from '../../lib/layers.js';
 import { Check, NumberField, Select, TextArea, TextField } from '../../lib/form.js';
 import { Duration } from '../../lib/duration-fields.js';
 import { Code } from '../../lib/code.js';
@@ -77,6 +77,7 @@ function Publish({ close, vhost: first, exchange, routingKey = '', fixed, later 
     say(null);
     try {
       const answer = await api.post(path`exchanges/${vhost}/${exchangeName(f.exchange)}/publish`, bodyOf());
+      keep();
       say(
         answer.scheduled?.length
           ? { good: true, text: t('publish.scheduled', { ids: answer.scheduled.join(', ') }) }
@@ -95,9 +96,9 @@ function Publish({ close, vhost: first, exchange, routingKey = '', fixed, later 
     onInput: put('exchange'),
     hint: f.exchange === '' ? t('publish.default_hint') : undefined,
   };
-  return html`<${Dialog} title=${t(later === null ? 'publish.title' : 'publish.schedule_title')} close=${close} wide actions=${html`
+  return html`<${Dialog} title=${t(later === null ? 'publish.title' : 'publish.schedule_title')} close=${() => close()} wide actions=${html`
     <div class="outcome" role="status">${said && html`<p class=${`banner ${said.good ? 'good' : 'bad'}`}>${said.text}</p>`}</div>
-    <button type="button" onClick=${() => close()}>${t('frame.close')}</button><button type="submit" form="publish" class="primary">${t('publish.do')}</button>`}>
+    <${Cancel}>${t('frame.close')}</${Cancel}><button type="submit" form="publish" class="primary">${t('publish.do')}</button>`}>
     <form id="publish" class="form" onSubmit=${submit}>
       ${!fixed && vhosts.value.length > 1 && html`<${Select} label=${t('queues.vhost')} value=${vhost} onInput=${setVHost} options=${vhosts.value} />`}
       ${fixed ? html`<${TextField} ...${exchangeField} readonly />` : html`<${NameField} ...${exchangeField} vhost=${vhost} of="exchanges" autofocus />`}
@@ -142,7 +143,7 @@ function Get({ close, vhost, name }) {
     );
   };
   const modes = ['ack_requeue_true', 'ack_requeue_false', 'reject_requeue_true', 'reject_requeue_false'];
-  return html`<${Dialog} title=${t('get.title', { name })} close=${close} wide actions=${html`
+  return html`<${Dialog} title=${t('get.title', { name })} close=${close} wide light actions=${html`
     <button type="button" onClick=${() => close()}>${t('frame.close')}</button><button type="submit" form="get" class="primary">${t('get.do')}</button>`}>
     <p class="banner warn">${t('get.warning')}</p>
     <form id="get" class="form" onSubmit=${submit}>
@@ -252,7 +253,7 @@ function Bind({ close, vhost: first, source, target, delayed }) {
     if (done) close(true);
   };
   return html`<${Dialog} title=${t('bind.title')} close=${() => close(false)} actions=${html`
-    <button type="button" onClick=${() => close(false)}>${t('frame.cancel')}</button><button type="submit" form="bind" class="primary">${t('bind.do')}</button>`}>
+    <${Cancel} /><button type="submit" form="bind" class="primary">${t('bind.do')}</button>`}>
     <form id="bind" class="form" onSubmit=${submit}>
       ${source === undefined && !target && vhosts.value.length > 1 && html`<${Select} label=${t('queues.vhost')} value=${vhost} onInput=${setVHost} options=${vhosts.value} />`}
       <${TextField} label=${t('bind.from')} value=${f.source} readonly=${source !== undefined} autofocus=${source === undefined} onInput=${(v) => set({ ...f, source: v })} required />

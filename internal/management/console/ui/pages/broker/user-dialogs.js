@@ -3,7 +3,7 @@ import { html, useState } from '../../lib/html.js';
 import { t } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
-import { Dialog, attempt } from '../../lib/layers.js';
+import { Cancel, Dialog, attempt } from '../../lib/layers.js';
 import { Check, Radios, Select, TextField } from '../../lib/form.js';
 import { CopyButton } from '../../lib/code.js';
 import { Commands } from '../../lib/states.js';
@@ -37,7 +37,7 @@ export function EditUser({ close, known }) {
     if (await attempt(() => api.put(path`users/${f.name}`, body), t('users.saved', { name: f.name }))) close(f.name);
   };
   const others = [...f.tags].filter((tag) => !tagNames.includes(tag));
-  return html`<${Dialog} title=${known ? t('users.edit', { name: known.name }) : t('users.create')} close=${() => close()} actions=${html`<button type="button" onClick=${() => close()}>${t('frame.cancel')}</button><button type="submit" form="user" class="primary">${t('policies.save')}</button>`}>
+  return html`<${Dialog} title=${known ? t('users.edit', { name: known.name }) : t('users.create')} close=${() => close()} actions=${html`<${Cancel} /><button type="submit" form="user" class="primary">${t('policies.save')}</button>`}>
     <form id="user" onSubmit=${submit}>
       <${TextField} label=${t('queues.name')} value=${f.name} readonly=${!!known} onInput=${put('name')} required autofocus=${!known} autocomplete="off" />
       <${Radios} label=${t('users.password')} value=${f.how} onInput=${put('how')} options=${[...(known ? [['keep', t('users.keep')]] : []), ['password', t('users.new_password')], ['hash', t('users.hash')], ['none', t('users.without')]]} />
@@ -111,7 +111,7 @@ export function Grant({ close, user, vhost: fixed, known }) {
   };
   const revoke = async () => (await attempt(() => api.delete(at), t('users.revoked', { user, vhost }))) && close(true);
   return html`<${Dialog} title=${t('users.grant_title', { user, vhost })} close=${() => close(false)} actions=${html`
-    ${known && html`<button type="button" onClick=${revoke}>${t('users.revoke')}</button>`}<button type="button" onClick=${() => close(false)}>${t('frame.cancel')}</button><button type="submit" form="grant" class="primary">${t('policies.save')}</button>`}>
+    ${known && html`<button type="button" onClick=${revoke}>${t('users.revoke')}</button>`}<${Cancel} /><button type="submit" form="grant" class="primary">${t('policies.save')}</button>`}>
     <form id="grant" onSubmit=${submit}>
       ${!fixed && html`<${Select} label=${t('queues.vhost')} value=${vhost} onInput=${setVHost} options=${vhosts.value} />`}
       <p class="buttons">${Object.entries(usual).map(([name, [configure, write, read]]) => html`<button type="button" class="small" key=${name} onClick=${() => set({ ...f, configure, write, read })}>${t(`usual.${name}`)}</button>`)}</p>
@@ -141,7 +141,7 @@ export function GrantTopic({ close, user, known }) {
     )
       close(true);
   };
-  return html`<${Dialog} title=${t('users.topic_title', { user })} close=${() => close(false)} actions=${html`<button type="button" onClick=${() => close(false)}>${t('frame.cancel')}</button><button type="submit" form="topic" class="primary">${t('policies.save')}</button>`}>
+  return html`<${Dialog} title=${t('users.topic_title', { user })} close=${() => close(false)} actions=${html`<${Cancel} /><button type="submit" form="topic" class="primary">${t('policies.save')}</button>`}>
     <form id="topic" onSubmit=${submit}>
       <${Select} label=${t('queues.vhost')} value=${f.vhost} disabled=${!!known} onInput=${put('vhost')} options=${vhosts.value} />
       <${TextField} label=${t('publish.exchange')} value=${f.exchange} readonly=${!!known} onInput=${put('exchange')} required list=${(exchanges.data || []).filter((e) => e.type === 'topic').map((e) => e.name)} />

@@ -7,7 +7,7 @@ import { go, href, to } from '../../lib/router.js';
 import { useRows } from '../../lib/list.js';
 import { Table } from '../../lib/table.js';
 import { Icon } from '../../lib/icon.js';
-import { Dialog, attempt, confirm, open } from '../../lib/layers.js';
+import { Cancel, Dialog, attempt, confirm, open } from '../../lib/layers.js';
 import { Select, TextField, Check } from '../../lib/form.js';
 import { Commands } from '../../lib/states.js';
 import { here } from '../../lib/here.js';
@@ -111,7 +111,7 @@ export function EditVHost({ close, known }) {
     e.preventDefault();
     if (await attempt(() => api.put(path`vhosts/${f.name}`, body), t('vhosts.saved', { name: f.name }))) close(f.name);
   };
-  return html`<${Dialog} title=${known ? known.name : t('vhosts.create')} close=${() => close()} actions=${html`<button type="button" onClick=${() => close()}>${t('frame.cancel')}</button><button type="submit" form="vhost" class="primary">${t('policies.save')}</button>`}>
+  return html`<${Dialog} title=${known ? known.name : t('vhosts.create')} close=${() => close()} actions=${html`<${Cancel} /><button type="submit" form="vhost" class="primary">${t('policies.save')}</button>`}>
     <form id="vhost" onSubmit=${submit}>
       <${TextField} label=${t('queues.name')} value=${f.name} readonly=${!!known} onInput=${put('name')} required autofocus=${!known} />
       <${TextField} label=${t('vhosts.description')} value=${f.description} onInput=${put('description')} />

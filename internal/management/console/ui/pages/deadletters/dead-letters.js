@@ -11,7 +11,7 @@ import { Sparkline } from '../../lib/chart.js';
 import { Ago } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
 import { Check, TextArea, TextField } from '../../lib/form.js';
-import { Dialog, attempt, open } from '../../lib/layers.js';
+import { Cancel, Dialog, attempt, open } from '../../lib/layers.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
@@ -215,7 +215,7 @@ function Note({ close, vhost, by, group }) {
     )
       close();
   };
-  return html`<${Dialog} title=${t('letters.note')} close=${close} actions=${html`<button type="button" onClick=${() => close()}>${t('frame.cancel')}</button><button type="submit" form="note" class="primary">${t('letters.keep_note')}</button>`}>
+  return html`<${Dialog} title=${t('letters.note')} close=${close} actions=${html`<${Cancel} /><button type="submit" form="note" class="primary">${t('letters.keep_note')}</button>`}>
     <form id="note" onSubmit=${save}><p class="break"><b>${named(by, group.value)}</b></p><${TextArea} label=${t('letters.note')} hint=${t('letters.note_hint')} value=${text} onInput=${setText} rows="4" autofocus /></form></${Dialog}>`;
 }
 

@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { t, word } from '../../lib/i18n.js';
 import { api } from '../../lib/api.js';
-import { Dialog, open, refuse, toast } from '../../lib/layers.js';
+import { Cancel, Dialog, open, refuse, toast } from '../../lib/layers.js';
 import { Check, Radios, TextArea, TextField } from '../../lib/form.js';
 import { Icon } from '../../lib/icon.js';
 import { Commands } from '../../lib/states.js';
@@ -102,7 +102,7 @@ function Edit({ close, message: l }) {
   };
   return html`<${Dialog} title=${t('resend.title')} close=${() => close('')} wide actions=${html`
       ${review && html`<button type="button" onClick=${() => setReview(null)}>${t('resend.back')}</button>`}
-      <button type="button" onClick=${() => close('')}>${t('frame.cancel')}</button>
+      <${Cancel} />
       ${review ? html`<button type="button" class="primary" disabled=${busy || (review.outcome !== 'redriven' && !(same && force))} onClick=${() => send(false)}>${t('resend.send')}</button>` : html`<button type="button" class="primary" disabled=${busy || bad || l.truncated} onClick=${() => send(true)}>${t('resend.review')}</button>`}`}>
     ${l.truncated && html`<p class="banner warn">${t('resend.truncated')}</p>`}
     ${

@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from '../../lib/html.js';
 import { t } from '../../lib/i18n.js';
 import { ask, api, path } from '../../lib/api.js';
-import { Dialog, open, refuse } from '../../lib/layers.js';
+import { Cancel, Dialog, open, refuse } from '../../lib/layers.js';
 import { Check, Field, Radios, TextField } from '../../lib/form.js';
 
 export const importMessages = (vhost) => open(Import, { vhost });
@@ -40,7 +40,7 @@ function Import({ close, vhost }) {
     }
     setBusy(false);
   };
-  return html`<${Dialog} title=${t('import.title')} close=${() => close(!!result)} actions=${html`<button type="button" onClick=${() => close(!!result)}>${result ? t('frame.close') : t('frame.cancel')}</button>
+  return html`<${Dialog} title=${t('import.title')} close=${() => close(!!result)} light=${!!result} actions=${html`<${Cancel}>${result && t('frame.close')}</${Cancel}>
       ${!result && html`<button type="submit" form="import" class="primary" disabled=${!file || busy}>${t('import.begin')}</button>`}`}>
     ${
       result

@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { percent, t } from '../../lib/i18n.js';
 import { address, api, path } from '../../lib/api.js';
-import { Dialog, open, reasonOf, toast } from '../../lib/layers.js';
+import { Cancel, Dialog, open, reasonOf, toast } from '../../lib/layers.js';
 import { Check, NumberField, Radios, Select, TextField } from '../../lib/form.js';
 import { Duration } from '../../lib/duration-fields.js';
 import { Icon } from '../../lib/icon.js';
@@ -173,7 +173,7 @@ function Begin({ close, vhost, scopes: offered, action, undo, alive }) {
         ? t('redrive.title', { n: count })
         : t('redrive.title_found');
   if (jobs) {
-    return html`<${Dialog} title=${t('redrive.progress')} close=${() => close(jobs)} wide actions=${html`<button type="button" onClick=${() => close(jobs)}>${jobs.every((j) => over.includes(j.id)) ? t('redrive.close') : t('redrive.in_background')}</button>`}>
+    return html`<${Dialog} title=${t('redrive.progress')} close=${() => close(jobs)} wide light actions=${html`<button type="button" onClick=${() => close(jobs)}>${jobs.every((j) => over.includes(j.id)) ? t('redrive.close') : t('redrive.in_background')}</button>`}>
       <div class="stack" tabindex="-1" ref=${progress} role="group" aria-label=${t('redrive.progress')}>
         ${error && html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('redrive.only_begun', { n: jobs.length, all: scopes.length })} ${error}</p>`}
         ${jobs.map(
@@ -191,8 +191,8 @@ function Begin({ close, vhost, scopes: offered, action, undo, alive }) {
     return html`<${Dialog} title=${title} close=${() => close()} actions=${html`<button type="button" onClick=${() => close()}>${t('redrive.close')}</button>`}><p>${t(out?.held || out?.scheduled ? 'redrive.none_can' : 'redrive.none_there')}</p><${LeftOut} out=${out} /></${Dialog}>`;
   const unread = Number.isNaN(options.watch_ms);
   const ready = trials && (count > 0 || partial) && (!same || allTheSame) && (!mustType || typed === String(count));
-  return html`<${Dialog} title=${title} close=${() => close()} wide actions=${html`
-      <button type="button" onClick=${() => close()}>${t('frame.cancel')}</button>
+  return html`<${Dialog} title=${title} close=${() => close()} wide light actions=${html`
+      <${Cancel} />
       <button type="button" class=${trials ? '' : 'primary'} aria-disabled=${busy} disabled=${scopes.length === 0 || nameless || unread} onClick=${() => ask(true)}>${t('redrive.try')}</button>
       <button type="button" class=${action === 'discard' ? 'danger' : trials ? 'primary' : ''} disabled=${busy || !ready || unread} onClick=${() => ask(false)}>${action === 'discard' ? (lost ? t('lost.erase') : t(deletes ? 'redrive.discard_and_delete' : 'redrive.discard')) : t('redrive.begin')}</button>`}>
     <ul class="tags">${scopes.map((s) => html`<li class="tag">${placeOf(s)} · ${s.ids ? t(alive ? 'message.chosen' : 'redrive.chosen', { n: s.ids.length }) : s.filter ? html`<code>${s.filter}</code>` : t('redrive.everything')}</li>`)}</ul>

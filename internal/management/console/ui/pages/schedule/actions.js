@@ -2,7 +2,7 @@
 import { html, useState } from '../../lib/html.js';
 import { span, t } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
-import { Dialog, attempt, confirm, open } from '../../lib/layers.js';
+import { Cancel, Dialog, attempt, confirm, open } from '../../lib/layers.js';
 import { Field, Radios } from '../../lib/form.js';
 import { Duration } from '../../lib/duration-fields.js';
 import { first, rightsIn } from '../../lib/rights.js';
@@ -91,7 +91,7 @@ function Move({ close, rows }) {
     )
       close(true);
   };
-  return html`<${Dialog} title=${t('schedule.move_title', { n: rows.length, what: nameOf(rows[0]) })} close=${() => close(false)} actions=${html`<button type="button" onClick=${() => close(false)}>${t('frame.cancel')}</button><button type="submit" form="move" class="primary">${t('schedule.move')}</button>`}>
+  return html`<${Dialog} title=${t('schedule.move_title', { n: rows.length, what: nameOf(rows[0]) })} close=${() => close(false)} actions=${html`<${Cancel} /><button type="submit" form="move" class="primary">${t('schedule.move')}</button>`}>
     <form id="move" onSubmit=${submit}><${Radios} label=${t('schedule.move_how')} value=${how} onInput=${setHow} options=${[
       ['at', t('schedule.by_time')],
       ['in', t('schedule.by_delay')],

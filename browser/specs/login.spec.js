@@ -26,6 +26,45 @@ for (const language of ['en', 'zh-CN']) {
   });
 }
 
+for (const language of ['en', 'zh-CN']) {
+  world.test(
+    `who logs in at an address of another user is led to the overview (${language})`,
+    { language, user: '' },
+    async (c) => {
+      c.expect(/40[14]/);
+      const user = `erika-${language}`;
+      await c.broker.put(`users/${user}`, { password: 'p', tags: 'management' });
+      await c.broker.put(`permissions/%2F/${user}`, { configure: '.*', write: '.*', read: '.*' });
+      await c.broker.put('vhosts/other', {});
+      for (const path of ['/users', '/node', '/vhosts/other', '/queues/other/orders', '/queues?vhost=other']) {
+        await c.open(path);
+        await c.field('login.name').fill(user);
+        await c.field('login.password').fill('p');
+        await c.button('login.submit').click();
+        await c.heading('overview.title').waitFor();
+        await c.settled();
+        assert.equal(new URL(c.page.url()).pathname, '/', path);
+        await c.open('/users'); // a link says why
+        await c.heading('frame.no_right').waitFor();
+        assert.equal(new URL(c.page.url()).pathname, '/users');
+        await c.page.locator(`summary[aria-label="${c.say('frame.user', { name: user })}"]`).click();
+        await c.button('frame.log_out').click();
+        await c.field('login.name').waitFor();
+      }
+      for (const path of ['/queues?vhost=%2F', '/vhosts/%2F', '/letters']) {
+        await c.open(path);
+        await c.field('login.name').fill(user);
+        await c.field('login.password').fill('p');
+        await c.page.keyboard.press('Enter');
+        await c.page.locator('#nav').waitFor();
+        await c.settled();
+        assert.equal(new URL(c.page.url()).pathname, path.split('?')[0]);
+        await c.context.clearCookies();
+      }
+    },
+  );
+}
+
 world.test(
   'a broker without queues shows three steps; after them the dead letter is what it shows first',
   async (c) => {

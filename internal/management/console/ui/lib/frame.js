@@ -1,11 +1,11 @@
 // The frame around every page: navigation, virtual host, live or paused, alarms, language, theme, user; shortcuts that hold
 // everywhere; and the page that the address asks for.
-import { html, signal, useEffect, useRef, useState, useErrorBoundary } from './html.js';
+import { html, signal, useEffect, useLayoutEffect, useRef, useState, useErrorBoundary } from './html.js';
 import { t, lang, languages, chooseLanguage, short, span } from './i18n.js';
 import { route, find, href, go } from './router.js';
 import { user, logOut, may } from './session.js';
 import { theme, themes, nextTheme, density, shortcutsOn } from './theme.js';
-import { paused, stream, running, heard, now, topic, useTopic } from './live.js';
+import { paused, stream, running, heard, now, returns, topic, useTopic } from './live.js';
 import { Refusal, reachable } from './api.js';
 import { NoVHost, vhost, vhosts, chooseVHost, loadVHosts, noVHost } from './vhosts.js';
 import { Icon } from './icon.js';
@@ -30,8 +30,19 @@ export function Frame({ pages, actions, lookUp, loggedIn }) {
   const about = found ? [...Object.values(names), t(found.page.title)] : [];
   const [shownNav, showNav] = useState(false);
   useTopic('alarms', 'jobs', 'letters');
+  const entry = useRef(loggedIn ? route.value.path : ''); // where the login page was
+  const turnBack = (forbidden) => forbidden && route.value.path === entry.current && go('/', {}, { replace: true });
+  useLayoutEffect(() => {
+    turnBack(found?.page.needs && !may(found.page.needs));
+  }, []);
   useEffect(() => {
-    loadVHosts().catch(() => {});
+    loadVHosts().then(
+      () => {
+        turnBack(foreign(found));
+        entry.current = '';
+      },
+      () => {},
+    );
   }, [user.value?.name]);
   useEffect(() => showNav(false), [route.value.path]);
   const nav = useRef();
@@ -93,6 +104,13 @@ export function Frame({ pages, actions, lookUp, loggedIn }) {
       </main>
     </div>
     <${Layers} />`;
+}
+
+// foreign tells whether an address is of a virtual host that the user does not see.
+function foreign(found) {
+  const { vhost: one, name } = found?.params || {};
+  const asked = one ?? (found?.page.under === '/vhosts' ? name : route.value.query.vhost);
+  return !!asked && !vhosts.peek().includes(asked);
 }
 
 function Rail({ pages, current }) {
@@ -236,6 +254,9 @@ function Page({ page, params }) {
       async (error) => (await renewed()) || fail(error),
     );
   }, [failed]);
+  useEffect(() => {
+    if (failed?.status === 0) fail(null);
+  }, [returns.value]);
   if (page.needs && !may(page.needs))
     return html`<h1>${t(page.title)}</h1><section class="empty"><h2>${t('frame.no_right')}</h2><p>${t('frame.needs_tag', { tag: page.needs })}</p></section>`;
   if (noVHost.value && !page.everywhere) return html`<h1>${t(page.title)}</h1><${NoVHost} />`;

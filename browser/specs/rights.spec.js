@@ -183,3 +183,54 @@ world.test('the keyboard reads what badges and icons mean', async (c) => {
   await tip.getByText(c.say('frame.theme', { name: c.say('theme.auto') })).waitFor();
   await c.accessible();
 });
+
+for (const language of ['en', 'zh-CN']) {
+  const host = `brought-${language}`;
+  const says = `an administrator without permissions in an imported virtual host is offered them (${language})`;
+  world.test(says, { language }, async (c) => {
+    const definitions = JSON.stringify({
+      vhosts: [{ name: host }],
+      queues: [{ name: 'orders', vhost: host, durable: true, arguments: {} }],
+    });
+    const missing = c.text('vhosts.not_you', { user: 'guest', vhost: host });
+    const give = c.button('frame.grant_self', { user: 'guest' });
+    const given = async () => (await c.broker.get(`vhosts/${host}/permissions`)).some((p) => p.user === 'guest');
+    const revoke = () => c.broker.api('DELETE', `permissions/${host}/guest`);
+    await c.open('/definitions');
+    await c
+      .field('definitions.file')
+      .setInputFiles({ name: 'd.json', mimeType: 'application/json', buffer: Buffer.from(definitions) });
+    await c.button('definitions.do').click();
+    await missing.waitFor();
+    assert.equal(await given(), false);
+    await c.accessible();
+    await give.click();
+    await missing.waitFor({ state: 'detached' });
+    assert.equal(await given(), true);
+
+    await revoke();
+    await c.open(`/vhosts/${host}`);
+    await missing.waitFor();
+    await give.click();
+    await missing.waitFor({ state: 'detached' });
+    assert.equal(await given(), true);
+
+    for (const path of [`/queues/${host}/orders`, `/exchanges/${host}/amq.direct`]) {
+      await revoke();
+      await c.open(path);
+      await missing.waitFor();
+      await c.accessible();
+      await give.click();
+      await missing.waitFor({ state: 'detached' });
+      await on(c.button('publish.do'));
+    }
+
+    await revoke();
+    c.expect(/401/);
+    await c.open(`/queues/${host}/orders?tab=messages`);
+    await c.heading('frame.no_right').waitFor();
+    await give.click();
+    await c.heading('frame.no_right').waitFor({ state: 'detached' });
+    assert.equal(await given(), true);
+  });
+}

@@ -96,7 +96,7 @@ type Missing struct {
 	Exchange string `json:"exchange,omitempty"` // of the routing key
 	Tag      string `json:"tag,omitempty"`
 	User     string `json:"user,omitempty"`  // the owner
-	VHost    string `json:"vhost,omitempty"` // of the notes
+	VHost    string `json:"vhost,omitempty"` // itself, or that of the notes
 	ID       string `json:"id,omitempty"`    // of the job
 }
 

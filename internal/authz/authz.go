@@ -153,7 +153,7 @@ func (r *Rights) Enter(vhost string) bool { return r.who.Local || r.view.HasAcce
 // NeedEnter denies whoever may not enter a virtual host.
 func (r *Rights) NeedEnter(vhost string) error {
 	if !r.Enter(vhost) {
-		return deny(amqp.Missing{What: "vhost"}, "User not authorised to access virtual host")
+		return deny(amqp.Missing{What: "vhost", VHost: vhost}, "User not authorised to access virtual host")
 	}
 	return nil
 }

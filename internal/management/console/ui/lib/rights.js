@@ -28,11 +28,18 @@ user.subscribe(() => {
   asked.clear();
   known.value = new Map();
 });
-// They may have changed.
-denied.subscribe(() => {
+// renewRights asks for the permissions once more: they may have changed.
+export function renewRights() {
   asked.clear();
   for (const vhost of known.peek().keys()) own(vhost);
-});
+}
+denied.subscribe(renewRights);
+
+// hasNone tells whether the user has no permission at all in a virtual host, as far as that is known.
+export function hasNone(vhost) {
+  const mine = own(vhost);
+  return !!mine && ['configure', 'write', 'read'].every((right) => mine[right] === '');
+}
 
 // inWords is what is missing, as texts say it.
 export const inWords = (lack) => {

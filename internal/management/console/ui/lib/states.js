@@ -5,7 +5,10 @@ import { Icon } from './icon.js';
 import { Code, Codes } from './code.js';
 import { toBroker, typed } from './commands.js';
 import { here } from './here.js';
-import { reasonOf } from './layers.js';
+import { api, path } from './api.js';
+import { attempt, reasonOf } from './layers.js';
+import { hasNone, renewRights } from './rights.js';
+import { may, user } from './session.js';
 
 // Loading shows itself only if it takes a while.
 export function Loading() {
@@ -59,13 +62,42 @@ const role = (error) => (error.status === 0 ? undefined : 'alert');
 // Failure shows why something could not be shown: a right that is missing, something that is not there, or a fault with a retry.
 export function Failure({ error, retry }) {
   if (error.noRight) {
-    return html`<section class="empty" role="alert"><h2>${t('frame.no_right')}</h2><p class="reason">${reasonOf(error)}</p><p>${t('frame.ask_for_right')}</p></section>`;
+    const { what, vhost } = error.lack || {};
+    return html`<section class="empty" role="alert"><h2>${t('frame.no_right')}</h2><p class="reason">${reasonOf(error)}</p>${
+      what === 'vhost' && vhost && may('administrator')
+        ? html`<${GrantSelf} vhost=${vhost} done=${retry} />`
+        : html`<p>${t('frame.ask_for_right')}</p>`
+    }</section>`;
   }
   if (error.missing) {
     return html`<section class="empty" role="alert"><h2>${t('frame.not_there')}</h2><p>${t('frame.not_there_text')}</p></section>`;
   }
   return html`<section class="empty" role=${role(error)}><h2>${t('frame.failed')}</h2><p class="reason">${reasonOf(error)}</p>
     ${retry && html`<button type="button" onClick=${retry}>${t('frame.retry')}</button>`}</section>`;
+}
+
+// GrantSelf gives administrators who have no permissions in a virtual host all of them: they may give them to anyone.
+export function GrantSelf({ vhost, done }) {
+  const { name } = user.value;
+  const grant = async () => {
+    const all = { configure: '.*', write: '.*', read: '.*' };
+    if (
+      !(await attempt(
+        () => api.put(path`permissions/${vhost}/${name}`, all),
+        t('users.granted', { user: name, vhost }),
+      ))
+    )
+      return;
+    renewRights();
+    done?.();
+  };
+  return html`<p class="buttons"><button type="button" onClick=${grant}>${t('frame.grant_self', { user: name })}</button></p>`;
+}
+
+// NoPermissions says so to administrators on pages of objects, where what they may not do is greyed out, and gives them the permissions.
+export function NoPermissions({ vhost }) {
+  if (!may('administrator') || !hasNone(vhost)) return null;
+  return html`<div class="banner warn"><${Icon} name="warning" /> <div class="said"><p>${t('vhosts.not_you', { user: user.value.name, vhost })}</p><${GrantSelf} vhost=${vhost} /></div></div>`;
 }
 
 // Outdated shows that a part of the console did not come.

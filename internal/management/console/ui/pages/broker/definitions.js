@@ -6,10 +6,11 @@ import { attempt, reasonOf } from '../../lib/layers.js';
 import { Icon } from '../../lib/icon.js';
 import { Field, Select } from '../../lib/form.js';
 import { save } from '../../lib/save.js';
-import { Commands, Elsewhere } from '../../lib/states.js';
+import { Commands, Elsewhere, GrantSelf } from '../../lib/states.js';
 import { here } from '../../lib/here.js';
 import { importCommands } from '../code/commands.js';
 import { vhosts, loadVHosts } from '../../lib/vhosts.js';
+import { user } from '../../lib/session.js';
 import { compare, readDocument } from './definitions-diff.js';
 import { refusal } from './import-refusals.js';
 import { leaveOut } from './import-without.js';
@@ -26,6 +27,15 @@ async function check(vhost, document) {
     if (error.status !== 400) throw error;
     return reasonOf(error).split('\n');
   }
+}
+
+const shownMost = 20;
+
+// withoutUser are the virtual hosts of a document, or the one that it went into, in which the user has no permissions.
+async function withoutUser(document, vhost) {
+  const names = vhost ? [vhost] : (document.vhosts || []).map((v) => v.name);
+  const own = await api.get(path`users/${user.value.name}/permissions`).catch(() => null);
+  return own ? names.filter((name) => !own.some((p) => p.vhost === name)).slice(0, shownMost) : [];
 }
 
 // labelText is an object as a refusal names it, in the user's language.
@@ -66,7 +76,11 @@ export function render() {
   const bring = async () => {
     try {
       await api.post(at(vhost), doc.document);
-      say({ good: true, text: t('definitions.done', { name: doc.name }) });
+      say({
+        good: true,
+        text: t('definitions.done', { name: doc.name }),
+        without: await withoutUser(doc.document, vhost),
+      });
       take(null);
       loadVHosts().catch(() => {});
     } catch (error) {
@@ -100,6 +114,7 @@ export function render() {
         <p class="buttons"><a class="button" download="bartleby.tar" href=${address('x/backup')}><${Icon} name="download" /> ${t('definitions.download')}</a></p></section>
     </div>
     ${said && html`<section class=${`banner ${said.good ? 'good' : 'bad'}`} role="status"><${Icon} name=${said.good ? 'check' : 'warning'} /> <pre class="break said">${said.text}</pre></section>`}
+    ${said?.without?.map((name) => html`<div class="banner warn" key=${name}><${Icon} name="warning" /> <div class="said"><p>${t('vhosts.not_you', { user: user.value.name, vhost: name })}</p><${GrantSelf} vhost=${name} done=${() => say((s) => ({ ...s, without: s.without.filter((x) => x !== name) }))} /></div></div>`)}
     ${
       doc &&
       html`<section class="card"><h2>${t('definitions.would', { name: doc.name })}</h2>

@@ -6,7 +6,7 @@ import { useData } from '../../lib/live.js';
 import { go, href } from '../../lib/router.js';
 import { useRows } from '../../lib/list.js';
 import { Table } from '../../lib/table.js';
-import { Empty, Shown } from '../../lib/states.js';
+import { Empty, NoPermissions, Shown } from '../../lib/states.js';
 import { Icon } from '../../lib/icon.js';
 import { TextField, TextArea } from '../../lib/form.js';
 import { ExchangeLink, QueueLink, Rate, Stat, exchangeName, parseObject, rateOf } from './parts.js';
@@ -137,7 +137,7 @@ export function render({ params: { vhost, name: shown } }) {
         <a class="button" href=${href('/topology', { vhost, root: `e:${e.name}` })}>${t('topology.title')}</a>
         ${own && html`<${Action} lacks=${rightsIn(vhost).exchange('configure', e.name)} onClick=${() => removeExchanges([e]).then((done) => done && go('/exchanges', { vhost }))}><${Icon} name="discard" /> ${t('queues.delete')}</${Action}>`}</span>`
       }</div>
-    <${Shown} of=${got}>${(d) => html`
+    <${NoPermissions} vhost=${vhost} /><${Shown} of=${got}>${(d) => html`
       <div class="cards"><${Stat} title=${t('queues.in')} value=${rateOf(d, 'publish_in') === undefined ? '–' : html`<${Rate} of=${d} name="publish_in" />`} />
         <${Stat} title=${t('queues.out')} value=${rateOf(d, 'publish_out') === undefined ? '–' : html`<${Rate} of=${d} name="publish_out" />`} />
         ${d.messages_delayed !== undefined && html`<${Stat} title=${t('exchange.scheduled')} value=${num(d.messages_delayed)} to=${href('/schedule', { vhost, exchange: d.name })} />`}</div>

@@ -4,7 +4,7 @@ import { t, num, size, span, word } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { href } from '../../lib/router.js';
-import { Shown } from '../../lib/states.js';
+import { NoPermissions, Shown } from '../../lib/states.js';
 import { Chart } from '../../lib/chart.js';
 import { Ago } from '../../lib/time.js';
 import { Check } from '../../lib/form.js';
@@ -85,7 +85,7 @@ export function Summary({ vhost, name, queue: q, at }) {
     { every: 15000 },
   );
   const times = readings.map((r) => r.at);
-  return html`<div class="cards">
+  return html`<${NoPermissions} vhost=${vhost} /><div class="cards">
       <${Stat} value=${num(q.messages_ready)} title=${t('queues.ready')} />
       <${Stat} value=${num(q.messages_unacknowledged)} title=${t('queues.unacked')} />
       <${Stat} value=${num(q.messages_delayed)} title=${t('queues.waiting')} />

@@ -4,13 +4,13 @@ import { t, num, size, span } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { go, href, to } from '../../lib/router.js';
-import { Shown } from '../../lib/states.js';
+import { GrantSelf, Shown } from '../../lib/states.js';
 import { Icon } from '../../lib/icon.js';
 import { attempt, open } from '../../lib/layers.js';
 import { NumberField, Select } from '../../lib/form.js';
 import { Duration } from '../../lib/duration-fields.js';
 import { loadVHosts } from '../../lib/vhosts.js';
-import { may } from '../../lib/session.js';
+import { may, user } from '../../lib/session.js';
 import { lacksTag } from '../../lib/rights.js';
 import { QueueLink, Stat, Tabs, descriptionOf, optionValue, queueType, yesNo } from './parts.js';
 import { setMark } from './queue-role.js';
@@ -77,11 +77,16 @@ function Summary({ of: v }) {
     ${
       may('administrator') &&
       html`<section class="card"><h2>${t('users.permissions')}</h2><${Shown} of=${permissions}>${(all) =>
-        all.length === 0
-          ? html`<p>${t('vhosts.nobody')}</p>`
-          : html`<div class="table-box small" tabindex="0" role="region" aria-label=${t('users.permissions')}><table class="plain-table"><caption class="hidden">${t('users.permissions')}</caption>
+        html`${
+          !all.some((p) => p.user === user.value.name) &&
+          html`<p class="banner warn"><${Icon} name="warning" /> ${t('vhosts.not_you', { user: user.value.name, vhost: v.name })}</p><${GrantSelf} vhost=${v.name} done=${permissions.refresh} />`
+        }${
+          all.length === 0
+            ? html`<p>${t('vhosts.nobody')}</p>`
+            : html`<div class="table-box small" tabindex="0" role="region" aria-label=${t('users.permissions')}><table class="plain-table"><caption class="hidden">${t('users.permissions')}</caption>
       <thead><tr><th scope="col">${t('users.user')}</th><th scope="col">${t('users.rights')}</th><th scope="col"><span class="hidden">${t('users.change')}</span></th></tr></thead>
-      <tbody>${all.map((p) => html`<tr key=${p.user}><th scope="row">${userLink(p.user)}</th><td><${Rights} of=${p} /></td><td><button type="button" class="small" onClick=${() => open(Grant, { user: p.user, vhost: v.name, known: p }).then((done) => done && permissions.refresh())}>${t('users.change')}</button></td></tr>`)}</tbody></table></div>`}</${Shown}></section>`
+      <tbody>${all.map((p) => html`<tr key=${p.user}><th scope="row">${userLink(p.user)}</th><td><${Rights} of=${p} /></td><td><button type="button" class="small" onClick=${() => open(Grant, { user: p.user, vhost: v.name, known: p }).then((done) => done && permissions.refresh())}>${t('users.change')}</button></td></tr>`)}</tbody></table></div>`
+        }`}</${Shown}></section>`
     }`;
 }
 

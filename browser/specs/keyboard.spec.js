@@ -464,6 +464,37 @@ world.test('a filter keeps the focus when it is cleared, and what is empty is sa
   assert.ok(await field.evaluate((e) => e === document.activeElement));
 });
 
+for (const language of ['en', 'zh-CN']) {
+  world.test(`a filter that is typed says that it is not applied yet (${language})`, { language }, async (c) => {
+    const paths = [
+      '/letters?view=list',
+      '/letters?view=groups',
+      '/lost',
+      '/queues/%2F/orders.dead?tab=messages',
+      '/schedule',
+    ];
+    for (const path of paths) {
+      await c.open(path);
+      const field = c.page.getByRole('combobox', { name: c.say('filter.label'), exact: true });
+      const pending = c.text('filter.pending');
+      await field.waitFor();
+      assert.equal(await pending.count(), 0, path);
+      await field.fill('id:none');
+      await c.page.keyboard.press('Escape'); // the suggestions, if there are any
+      await field.blur();
+      await pending.waitFor();
+      assert.equal(await field.getAttribute('aria-describedby'), await pending.getAttribute('id'));
+      assert.doesNotMatch(c.page.url(), /filter=/, path);
+      await c.accessible();
+      await c.button('filter.apply').focus();
+      await c.page.keyboard.press('Enter');
+      await c.page.waitForURL(/filter=id/);
+      assert.equal(await pending.count(), 0, path);
+      assert.ok(await field.evaluate((e) => e === document.activeElement));
+    }
+  });
+}
+
 world.test('the title of a page has its name, and its views are walked by arrows', async (c) => {
   await c.open('/queues/%2F/orders');
   await until('the title', async () => (await c.page.title()) === `orders – ${c.say('queue.title')} – Bartleby`);

@@ -8,7 +8,8 @@ import { and, split, suggest, without } from './filter.js';
 
 const saved = pref('filters', []);
 
-// FilterBox shows filter; change is given another one. known are names to suggest, by field; example is one, in words.
+// FilterBox shows filter; change is given another one, which is what was typed once Enter or the button is pressed, and until then it
+// says that this does not count yet. known are names to suggest, by field; example is one, in words.
 export function FilterBox({ filter, change, known, error, example = t('filter.placeholder') }) {
   const [text, setText] = useState('');
   const [offers, setOffers] = useState([]);
@@ -38,6 +39,7 @@ export function FilterBox({ filter, change, known, error, example = t('filter.pl
     change(split(text).reduce((f, x) => and(f, x.text), filter));
     setText('');
   };
+  const pending = text.trim() !== '';
   const drop = (rest) => {
     change(rest);
     input.current.focus(); // the button goes
@@ -56,7 +58,7 @@ export function FilterBox({ filter, change, known, error, example = t('filter.pl
     e.preventDefault();
   };
   return html`<div class="filter-box">
-    <div class=${`filter-field ${error ? 'wrong' : ''}`}>
+    <div class=${`filter-field ${error ? 'wrong' : ''} ${pending ? 'pending' : ''}`}>
       <${Icon} name="filter" />
       ${chips.map(
         (c, i) => html`<span class=${`chip ${c.not ? 'not' : ''}`} key=${c.text}>
@@ -64,12 +66,20 @@ export function FilterBox({ filter, change, known, error, example = t('filter.pl
         <button type="button" class="plain" aria-label=${t('filter.remove', { term: c.text })} onClick=${() => drop(without(filter, i))}><${Icon} name="cross" /></button></span>`,
       )}
       <input type="text" ref=${input} role="combobox" aria-label=${t('filter.label')} aria-expanded=${offers.length > 0} aria-controls=${id} aria-autocomplete="list"
-        aria-activedescendant=${at >= 0 ? `${id}-${at}` : undefined} aria-invalid=${error ? 'true' : undefined} placeholder=${chips.length ? '' : example} value=${text} spellcheck="false" autocomplete="off"
+        aria-activedescendant=${at >= 0 ? `${id}-${at}` : undefined} aria-invalid=${error ? 'true' : undefined} aria-describedby=${pending ? `${id}-pending` : undefined} placeholder=${chips.length ? '' : example} value=${text} spellcheck="false" autocomplete="off"
         onInput=${(e) => {
           setText(e.target.value);
           offer(e.target.value, e.target.selectionStart);
         }} onKeyDown=${key} onFocus=${() => offer(text, text.length)}
         onBlur=${() => setOffers([])} />
+      ${
+        pending &&
+        html`<span class="hint" id=${`${id}-pending`}>${t('filter.pending')}</span>
+      <button type="button" class="small" onClick=${() => {
+        commit();
+        input.current.focus(); // the button goes
+      }}>${t('filter.apply')}</button>`
+      }
       ${filter && html`<button type="button" class="plain" onClick=${() => drop('')} aria-label=${t('filter.clear')} title=${t('filter.clear')}><${Icon} name="cross" /></button>`}
       <${Saved} filter=${filter} change=${change} />
     </div>

@@ -479,7 +479,7 @@ for (const language of ['en', 'zh-CN']) {
       const pending = c.text('filter.pending');
       await field.waitFor();
       assert.equal(await pending.count(), 0, path);
-      await field.fill('id:none');
+      await field.fill('key:none');
       await c.page.keyboard.press('Escape'); // the suggestions, if there are any
       await field.blur();
       await pending.waitFor();
@@ -488,7 +488,7 @@ for (const language of ['en', 'zh-CN']) {
       await c.accessible();
       await c.button('filter.apply').focus();
       await c.page.keyboard.press('Enter');
-      await c.page.waitForURL(/filter=id/);
+      await c.page.waitForURL(/filter=key/);
       assert.equal(await pending.count(), 0, path);
       assert.ok(await field.evaluate((e) => e === document.activeElement));
     }

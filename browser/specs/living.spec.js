@@ -1,7 +1,8 @@
-// Messages that never died: their pages are those of their queue, and they are moved.
+// Messages that never died: their pages are those of their queue, and they are moved. What consumers return is in their history.
 import assert from 'node:assert/strict';
 import { World } from '../lib/console.js';
 import { publish, queues } from '../lib/seed.js';
+import { until } from '../lib/wait.js';
 
 const world = World.of('living');
 
@@ -50,3 +51,41 @@ for (const language of ['en', 'zh-CN'])
     await c.button('redrive.begin', {}, c.dialog).click();
     await c.broker.depth(target, 3);
   });
+
+for (const language of ['en', 'zh-CN']) {
+  world.test(`the retries of a message are in its history (${language})`, { language }, async (c) => {
+    const name = `tried.${language}`;
+    const channel = await c.broker.channel();
+    await queues(channel, {
+      [name]: {
+        'x-delayed-retry-type': 'all',
+        'x-delayed-retry-steps': '1ms, 2h',
+        'x-delayed-retry-attempts': 1,
+        'x-dead-letter-exchange': '',
+        'x-dead-letter-routing-key': `${name}.dead`,
+      },
+      [`${name}.dead`]: {},
+    });
+    const back = async () => {
+      let got = null;
+      await until('a message', async () => !!(got = await channel.get(name)));
+      channel.nack(got, false, true);
+    };
+    const returns = c.page.getByRole('region', { name: c.say('viewer.way') }).locator('.stop.returns');
+    await publish(channel, '', name, [{ body: { n: 1 }, messageId: `tried-${language}` }]);
+    await back();
+    const list = `x/queues/%2F/${name}/messages`;
+    await until('its return', async () => (await c.broker.get(list)).items[0]?.returns === 1);
+    const [message] = (await c.broker.get(list)).items;
+    await c.open(`/queues/%2F/${name}/messages/${message.id}`);
+    await returns.getByText(c.say('viewer.returned', { n: 1 })).waitFor();
+    await c.accessible();
+    await back();
+    await c.broker.depth(`${name}.dead`, 1);
+    const [dead] = (await c.broker.get(`x/queues/%2F/${name}.dead/messages`)).items;
+    await c.open(`/letters/%2F/queue/${name}.dead/${dead.id}`);
+    await returns.getByText(c.say('viewer.returned_most')).waitFor();
+    await returns.getByText(c.say('viewer.returns_most', { n: 1 })).waitFor();
+    await c.accessible();
+  });
+}

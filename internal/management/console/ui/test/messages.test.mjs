@@ -131,6 +131,36 @@ test('the way of a message, oldest stop first', () => {
   assert.equal(fresh[0].exchange, 'e');
 });
 
+test('the returns of a message, as far as they are known', () => {
+  const living = { place: 'queue', queue: 'work', state: 'waiting', exchange: '', routing_keys: ['work'], deaths: [] };
+  const returns = (message) => stops(message).filter((s) => s.kind === 'returns');
+  assert.deepEqual(returns({ ...living, returns: 0 }), []);
+  assert.deepEqual(returns({ ...living, returns: 3 }), [{ kind: 'returns', queue: 'work', n: 3, waiting: true }]);
+  const dead = {
+    ...living,
+    queue: 'dlq',
+    state: 'ready',
+    returns: 1,
+    deaths: [death('work', 'delivery_limit', 1700000010), death('first', 'rejected', 1700000000)],
+  };
+  assert.deepEqual(
+    stops(dead).map((s) => [s.kind, s.queue]),
+    [
+      ['publish', ''],
+      ['death', 'first'],
+      ['returns', 'work'],
+      ['death', 'work'],
+      ['returns', 'dlq'],
+      ['now', 'dlq'],
+    ],
+  );
+  assert.deepEqual(
+    returns(dead).map((s) => s.n),
+    [null, 1],
+  );
+  assert.equal(stops(dead)[3].elapsed, 10000);
+});
+
 test('a message that a consumer published anew: from where its headers say, and back to there', () => {
   const at = '2023-11-14T22:15:00Z';
   const told = (of) => ({ exchange: '', routing_key: '', queue: '', ...of });

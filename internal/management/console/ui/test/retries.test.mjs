@@ -2,7 +2,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { planOf, waits } from '../pages/broker/retry-plan.js';
+import { planOf, retriesOf, waits } from '../pages/broker/retry-plan.js';
 
 const file = process.env.BARTLEBY_SETTINGS;
 const told = file ? JSON.parse(readFileSync(file, 'utf8')) : { waits: [] };
@@ -36,4 +36,17 @@ test('the plan of retries says when, how often, and whether it ends', () => {
   assert.equal(planOf({ ...ladder, 'delayed-retry-type': 'disabled' }), null);
   assert.equal(planOf(all), null);
   assert.equal(planOf({ ...all, 'delayed-retry-steps': '1s,5' }), null);
+});
+
+test('what returned messages meet: how many returns, and how long each waits', () => {
+  const ladder = { 'delayed-retry-type': 'all', 'delayed-retry-steps': '1s, 5s' };
+  assert.deepEqual(retriesOf({ ...ladder, 'delayed-retry-attempts': 3, 'delivery-limit': 20 }), {
+    most: 3,
+    waits: [1000, 5000, 5000],
+    more: false,
+  });
+  assert.deepEqual(retriesOf({ ...ladder, 'delivery-limit': null }).more, true);
+  const off = { ...ladder, 'delayed-retry-type': 'disabled', 'delayed-retry-attempts': 3, 'delivery-limit': 20 };
+  assert.deepEqual(retriesOf(off), { most: 20, waits: [], more: false });
+  assert.deepEqual(retriesOf({ 'delivery-limit': -1 }), { most: Infinity, waits: [], more: false });
 });

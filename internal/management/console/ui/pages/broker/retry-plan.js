@@ -17,15 +17,31 @@ export function waits(settings) {
   return (n) => Math.min(backoff === 'fixed' ? least : Math.min(grown(n), most), longestWait);
 }
 
+const isDelayed = (settings) => (settings['delayed-retry-type'] ?? 'disabled') !== 'disabled';
+
+// returnsMax is how often a message may be returned before it dies, Infinity without a limit.
+function returnsMax(settings) {
+  const attempts = isDelayed(settings) ? settings['delayed-retry-attempts'] || Infinity : Infinity;
+  const limit = settings['delivery-limit'] ?? Infinity;
+  return Math.min(attempts, limit < 0 ? Infinity : limit);
+}
+
+// retriesOf is what returned messages meet: {most: how many returns, Infinity without a limit; waits: how long the first of them wait, in
+// ms; more: whether there are others}. Without delayed retry nothing waits.
+export function retriesOf(settings) {
+  const most = returnsMax(settings);
+  const wait = isDelayed(settings) ? waits(settings) : null;
+  const shown = wait ? Math.min(most, shownMax) : 0;
+  return { most, waits: Array.from({ length: shown }, (_, i) => wait(i + 1)), more: !!wait && most > shown };
+}
+
 // planOf is when a message is tried again that fails at once each time, null if it does not wait: {at, all, last, every}. at are the first
 // times after the first failure in ms; all is how many there are, Infinity without a limit; last is the last one of them if at lacks it,
 // every is the wait that repeats without an end.
 export function planOf(settings) {
-  const type = settings['delayed-retry-type'] ?? 'disabled';
   const wait = waits(settings);
-  if (type === 'disabled' || !wait) return null;
-  const limits = [settings['delayed-retry-attempts'] || Infinity, settings['delivery-limit'] ?? Infinity];
-  const all = Math.min(...limits.map((n) => (n < 0 ? Infinity : n)));
+  if (!isDelayed(settings) || !wait) return null;
+  const all = returnsMax(settings);
   const at = [];
   let sum = 0;
   const counted = Math.min(all, 1000);

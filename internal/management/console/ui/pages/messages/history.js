@@ -1,13 +1,14 @@
 // The history of a message: a timeline of what became of it, and a drawing of its way through exchanges and queues.
 import { html, useRef } from '../../lib/html.js';
 import { t, span, word } from '../../lib/i18n.js';
-import { api } from '../../lib/api.js';
+import { api, path } from '../../lib/api.js';
 import { href, to } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
 import { Ago, When } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
 import { save } from '../../lib/save.js';
 import { pictureOf } from '../broker/graph-view.js';
+import { retriesOf } from '../broker/retry-plan.js';
 import { accountOf, isUntold } from './exception.js';
 import { Reason, State } from './badges.js';
 import { stops } from './timeline.js';
@@ -30,11 +31,19 @@ const iconOf = (s, message) =>
     republish: 'republished',
     death: s.reason,
     redrive: 'redrive',
+    returns: 'delivery_limit',
     now: message.place === 'lost' ? 'discard' : 'letters',
   })[s.kind];
 
 function Stop({ stop: s, message }) {
-  const What = { publish: Published, republish: Republished, death: Death, redrive: Redriven, now: Now }[s.kind];
+  const What = {
+    publish: Published,
+    republish: Republished,
+    death: Death,
+    redrive: Redriven,
+    returns: Returned,
+    now: Now,
+  }[s.kind];
   return html`<li class=${`stop ${s.kind} ${s.reason ? `died-${s.reason}` : ''}`}>
     ${s.elapsed > 0 && html`<span class="elapsed">${t('viewer.after', { time: span(s.elapsed) })}</span>`}
     <span class="dot"><${Icon} name=${iconOf(s, message)} /></span>
@@ -64,8 +73,23 @@ function Now({ stop: s, message: l }) {
   return html`<span class="stop-line"><b>${t('viewer.now')}</b> ${s.place !== 'lost' && html`<${State} state=${s.state} />`}</span>
     ${s.place === 'lost' ? html`<span>${t('viewer.in_lost_store', { cause: word('cause', l.cause || '') })}${l.target && html` <b>${l.target}</b>`}</span>` : html`<a class="where break" href=${href(to`/queues/${l.vhost}/${s.queue}`)}>${s.queue}</a>`}
     ${s.time && html`<small class="faint"><${Ago} at=${s.time} /></small>`}
-    ${l.due && html`<small class="faint">${t('viewer.due')} <${Ago} at=${l.due} /></small>`}
-    ${l.returns > 0 && html`<small class="faint">${t('viewer.returned', { n: l.returns })}</small>`}`;
+    ${l.due && html`<small class="faint">${t('viewer.due')} <${Ago} at=${l.due} /></small>`}`;
+}
+
+// Returned says that consumers returned the message, how often if that is known, and what its queue, as it is set now, makes of returns.
+function Returned({ stop: s, message: l }) {
+  const got = useData(
+    (abort) => api.get(`x/explain/queues/${path`${l.vhost}/${s.queue}`}`, {}, { signal: abort }).catch(() => null),
+    [l.vhost, s.queue],
+    { every: 0 },
+  );
+  const of = got.data && retriesOf(Object.fromEntries(got.data.settings.map((x) => [x.name, x.value])));
+  const waits = of?.waits.map((ms) => span(ms)).concat(of.more ? ['…'] : []);
+  return html`<b>${s.n === null ? t('viewer.returned_most') : t('viewer.returned', { n: s.n })}</b>
+    <a class="where break" href=${href(to`/queues/${l.vhost}/${s.queue}`)}>${s.queue}</a>
+    ${s.waiting && html`<span>${t('viewer.waits_again')}</span>`}
+    ${waits?.length > 0 && html`<small class="faint">${t('viewer.retry_waits', { waits: waits.join(t('frame.comma')) })}</small>`}
+    ${of && of.most < Infinity && html`<small class="faint">${t('viewer.returns_most', { n: of.most })}</small>`}`;
 }
 
 // Redriven says how often the message was sent back, by which job last and when, and whether it died again.

@@ -1,8 +1,9 @@
 // The way of a dead letter, oldest stop first, out of what x-death tells. Pure.
 
 // stops are {kind: publish, exchange, keys, queue}, then for each death {kind: death, queue, reason, count, time (ms), exchange, keys,
-// expiration, elapsed (ms since the stop before), first, last}, then {kind: redrive, times, job, back} if it was sent back, then
-// {kind: now, place, queue, state}. x-death has the newest
+// expiration, elapsed (ms since the stop before), first, last}, before one at the delivery limit {kind: returns, queue, n: null, for nobody
+// has counted them}, then {kind: redrive, times, job, back} if it was sent back, then
+// {kind: returns, queue, n, waiting} if consumers returned it where it is, then {kind: now, place, queue, state}. x-death has the newest
 // death first and keeps of each queue and reason the time of the first. What a consumer published anew instead has no deaths but
 // {kind: republish, time, arrived: whether that is when it came}, after the redrives before it; where its headers do not name its first publish the exchange of that is null,
 // and queue is where it failed.
@@ -24,6 +25,7 @@ export function stops(message) {
   let before = null;
   deaths.forEach((d, i) => {
     const time = d.time ? d.time * 1000 : null;
+    if (d.reason === 'delivery_limit') out.push({ kind: 'returns', queue: d.queue, n: null, waiting: false });
     out.push({
       kind: 'death',
       queue: d.queue,
@@ -48,6 +50,8 @@ export function stops(message) {
     const dated = message.at === message.lost_at ? null : at; // by its headers
     out.push({ kind: 'republish', time: instant(message.arrived_at) ?? dated, arrived: !!message.arrived_at });
   }
+  if (message.returns > 0 && !lost)
+    out.push({ kind: 'returns', queue: message.queue, n: message.returns, waiting: message.state === 'waiting' });
   const since = lost ? instant(message.lost_at) : anew ? null : at;
   out.push({
     kind: 'now',

@@ -150,6 +150,7 @@ for (const language of ['en', 'zh-CN']) {
     await c.page.keyboard.press('g');
     await c.page.keyboard.press('q'); // it asks for something
     await banner.waitFor(soon);
+    assert.doesNotMatch(await banner.innerText(), /(^|\D)0\D/, 'the age of the data');
     await pill.filter({ hasText: c.say('frame.no_connection') }).waitFor(soon);
     assert.match(await pill.getAttribute('class'), /gone/);
     assert.doesNotMatch(await pill.getAttribute('class'), /on$/);

@@ -234,7 +234,8 @@ function Alarms() {
 // Stale says so while nothing is heard of the broker.
 function Stale() {
   if (reachable.value) return null;
-  return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('frame.disconnected', { since: span(Math.max(0, Math.max(now.value, heard.value) - heard.value)) })}</p>`;
+  const ms = Math.max(now.value, Date.now()) - heard.value; // now is behind by up to its step
+  return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('frame.disconnected', { since: span(Math.max(1, Math.floor(ms / 1000)) * 1000) })}</p>`;
 }
 
 const modules = new Map();

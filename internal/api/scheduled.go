@@ -76,8 +76,9 @@ type WaitingFilter struct {
 	Until      *Instant  `json:"until,omitempty"`   // due before that
 }
 
-// PostWaiting is the body of POST /api/x/scheduled/{vhost}/{exchange}/cancel and /fire: up to 1000 IDs, or a Filter. By
-// a filter at most Limit messages are found, After which to go on.
+// PostWaiting is the body of POST /api/x/scheduled/{vhost}/{exchange}/cancel and /fire, and of
+// /api/x/waiting/{vhost}/{queue}/cancel: up to 1000 IDs, or a Filter. By a filter at most Limit messages are found,
+// After which to go on.
 type PostWaiting struct {
 	IDs    *[]string      `json:"ids,omitempty"`
 	Filter *WaitingFilter `json:"filter,omitempty"`
@@ -85,7 +86,8 @@ type PostWaiting struct {
 	After  string         `json:"after,omitempty"` // Next of the last answer
 }
 
-// PostReschedule is the body of POST /api/x/scheduled/{vhost}/{exchange}/reschedule.
+// PostReschedule is the body of POST /api/x/scheduled/{vhost}/{exchange}/reschedule and
+// /api/x/waiting/{vhost}/{queue}/reschedule.
 type PostReschedule struct {
 	PostWaiting
 	NewInstant
@@ -121,7 +123,7 @@ type Changed struct {
 }
 
 // A WaitingOutcome is what became of one message: cancelled (now, or before), rescheduled, fired (now), already_fired,
-// unknown.
+// waits_for_retry (it was to be cancelled, and has been delivered before), unknown.
 type WaitingOutcome struct {
 	ID      string `json:"id"`
 	Outcome string `json:"outcome"`

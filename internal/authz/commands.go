@@ -311,7 +311,7 @@ func republish(q *question) *amqp.Error {
 }
 
 // changeScheduled decides about messages that wait. Who may publish to a delayed exchange may change what waits there;
-// who may consume from a queue may have what waits there retried at once.
+// who may consume from a queue may have what waits there retried at once, moved or cancelled.
 func changeScheduled(q *question) *amqp.Error {
 	var last fact.QueueID
 	for _, id := range q.c.Selection.Scheduled {

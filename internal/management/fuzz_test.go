@@ -217,6 +217,8 @@ func FuzzPutScheduled(f *testing.F) {
 		d.try("POST", "/api/x/scheduled/%2F/later/cancel", body)
 		d.try("POST", "/api/x/scheduled/%2F/later/fire", body)
 		d.try("POST", "/api/x/waiting/%2F/old/retry", body)
+		d.try("POST", "/api/x/waiting/%2F/old/reschedule", body)
+		d.try("POST", "/api/x/waiting/%2F/old/cancel", body)
 	})
 }
 

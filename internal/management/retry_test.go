@@ -2,6 +2,7 @@ package management
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +74,51 @@ func TestWaitingInQueues(t *testing.T) {
 	}
 	if got := d.queue("q").MessagesReady; got != n {
 		t.Errorf("ready: %d", got)
+	}
+}
+
+func TestDeliveryTimesInQueuesAreChanged(t *testing.T) {
+	// If this fails, a message that was published to a queue for later comes when nobody wants it any more, or expires
+	// before it is delivered; or one that a consumer returned is deleted as if it had never been delivered.
+	t.Parallel()
+	d := open(t)
+	d.queueWith("q", `"x-delayed-retry-type":"all","x-delayed-retry-min":1000`)
+	const path = "/api/x/waiting/%2F/q"
+	for _, name := range []string{"later", "gone", "sooner"} {
+		d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish",
+			`{"properties":{"expiration":"500","message_id":"`+name+`","headers":{"x-opt-delivery-time":1700000000500}},
+			"routing_key":"q","payload":"`+name+`","payload_encoding":"string"}`)
+	}
+	ids := map[string]string{}
+	for _, m := range read[api.WaitingPage](d, path+"?payload=true").Items {
+		ids[*m.Payload] = m.ID
+	}
+	change := func(how, body string, count int, outcomes ...string) {
+		t.Helper()
+		c := d.change(path+"/"+how, body)
+		var got []string
+		for _, r := range c.Results {
+			got = append(got, r.Outcome)
+		}
+		if c.Count != count || !slices.Equal(got, outcomes) {
+			t.Errorf("%s %s: %+v, want %d, %v", how, body, c, count, outcomes)
+		}
+	}
+	named := func(name string) string { return `{"ids":["` + ids[name] + `"]}` }
+	change("reschedule", `{"ids":["`+ids["later"]+`","9-9"],"in":5000}`, 1, "rescheduled", "unknown")
+	change("reschedule", `{"filter":{"message_id":"sooner"},"in":"100ms"}`, 1, "rescheduled")
+	change("cancel", named("gone"), 1, "cancelled")
+	change("cancel", named("gone"), 0, "unknown")
+	d.advance(100)
+	if q := d.queue("q"); q.MessagesReady != 1 || q.MessagesDelayed != 1 {
+		t.Errorf("after 100 ms %d are ready, %d wait", q.MessagesReady, q.MessagesDelayed)
+	}
+	d.take("q", `{"count":1,"ackmode":"reject_requeue_true","encoding":"auto"}`)
+	change("cancel", named("sooner"), 0, "waits_for_retry")
+	d.advance(4999) // the retry expires meanwhile
+	page := read[api.WaitingPage](d, path)
+	if q := d.queue("q"); q.MessagesReady != 1 || len(page.Items) != 0 || d.arrived("q") != "later" {
+		t.Errorf("after 5 s %d are ready, %d wait", q.MessagesReady, len(page.Items))
 	}
 }
 

@@ -137,7 +137,8 @@ func TestHeadersOfScheduledNeedTheRight(t *testing.T) {
 		plain.want(200, "GET", list+"?message_id=m1&routing_key=k", "")
 		strict.as("tagged:p").want(200, "GET", list+"?header=n:a", "")
 	}
-	for _, change := range []string{scheduled + "/later/cancel", scheduled + "/later/fire", "/api/x/waiting/%2F/q/retry"} {
+	const waiting = "/api/x/waiting/%2F/q"
+	for _, change := range []string{scheduled + "/later/cancel", scheduled + "/later/fire", waiting + "/retry", waiting + "/cancel"} {
 		plain.refused(401, "not_authorised", refusal, "POST", change, byHeaders)
 		strict.as("tagged:p").want(200, "POST", change, byHeaders)
 	}

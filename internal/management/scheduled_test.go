@@ -400,6 +400,12 @@ func TestScheduledBadInput(t *testing.T) {
 		{400, "key_missing,ids", "POST", "/api/x/waiting/%2F/q/retry", `{}`},
 		{400, "excludes", "POST", "/api/x/waiting/%2F/q/retry", `{"all":true,"ids":[]}`},
 		{400, "not a boolean", "POST", "/api/x/waiting/%2F/q/retry", `{"all":"yes"}`},
+		{404, "Not Found", "POST", "/api/x/waiting/%2F/none/cancel", `{"ids":["1-0"]}`},
+		{404, "Not Found", "POST", "/api/x/waiting/%2F/none/reschedule", `{"ids":["1-0"],"in":1}`},
+		{400, "key_missing,ids", "POST", "/api/x/waiting/%2F/q/cancel", `{}`},
+		{400, "unknown field", "POST", "/api/x/waiting/%2F/q/cancel", `{"all":true}`},
+		{400, "key_missing,at", "POST", "/api/x/waiting/%2F/q/reschedule", `{"ids":["1-0"]}`},
+		{400, "the maximum delay is", "POST", "/api/x/waiting/%2F/q/reschedule", `{"ids":["1-0"],"in":315360000001}`},
 	} {
 		w := d.send(c.method, c.path, c.body)
 		var e api.Error
@@ -455,7 +461,11 @@ func TestScheduledAndPermissions(t *testing.T) {
 	w.want(200, "DELETE", scheduled+"/later", "")
 	w.refused(401, kind, refused, "GET", "/api/x/waiting/%2F/q", "")
 	w.refused(401, kind, refused, "POST", "/api/x/waiting/%2F/q/retry", `{"all":true}`)
+	w.refused(401, kind, refused, "POST", "/api/x/waiting/%2F/q/cancel", `{"ids":[]}`)
+	w.refused(401, kind, refused, "POST", "/api/x/waiting/%2F/q/reschedule", `{"ids":[],"in":1}`)
 	q.want(200, "POST", "/api/x/waiting/%2F/q/retry", `{"all":true}`)
+	q.want(200, "POST", "/api/x/waiting/%2F/q/cancel", `{"ids":[]}`)
+	q.want(200, "POST", "/api/x/waiting/%2F/q/reschedule", `{"ids":[],"in":1}`)
 }
 
 func TestCancelAgainstFire(t *testing.T) {

@@ -408,6 +408,8 @@ func (w *world) ended(st *step, e *ledger.Entry, cause fact.Cause) {
 		} else if e.Line == w.live.LostStore && st.command.Kind != vhost.Discard {
 			w.violate(LostStore, "dead letter %d of message %d was discarded, and nobody asked for that", e.Seq+1, e.Message)
 		}
+	case fact.Unscheduled:
+		w.cancelled(st, e)
 	case fact.GoneEvicted:
 		w.checkEvicted(st, e)
 	case fact.Redriven:

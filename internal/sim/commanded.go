@@ -36,7 +36,7 @@ func (w *world) checkCommanded(st *step) {
 			want = said
 		} else if e != nil {
 			want, after[id] = w.done(st, e)
-			if e.Durable && want != "unknown" && got.After < st.stamp.Index {
+			if e.Durable && want != waitsForRetry && got.After < st.stamp.Index {
 				w.violate(Release, "the answer for %s waits for batch %d, what it tells is in %d", id, got.After, st.stamp.Index)
 			}
 		}
@@ -47,14 +47,21 @@ func (w *world) checkCommanded(st *step) {
 	}
 }
 
+// waitsForRetry answers for a message that was delivered, and therefore is not cancelled.
+const waitsForRetry = "waits_for_retry"
+
 // done makes sure that a command has done what it says with a message that waited. It returns how it must have
 // answered, and how it must answer if it names the message a second time.
 func (w *world) done(st *step, e *ledger.Entry) (want, again string) {
 	scheduled, ok := e.Line.Kept != nil, true
 	switch st.command.Kind {
 	case vhost.Unschedule:
-		if want, again = "unknown", "unknown"; scheduled {
-			want, again, ok = "cancelled", "cancelled", e.Cause == fact.Unscheduled
+		switch want, again, ok = "cancelled", "cancelled", e.Cause == fact.Unscheduled; {
+		case scheduled:
+		case e.Redelivered:
+			want, again, ok = waitsForRetry, waitsForRetry, e.Cause != fact.Unscheduled
+		default:
+			again = "unknown"
 		}
 	case vhost.Reschedule:
 		want, again, ok = "rescheduled", "rescheduled", e.Until == st.instant()

@@ -96,7 +96,19 @@ func (w *world) moveTo(st *step, e *ledger.Entry, f *fact.Fact) {
 	if want := st.instant(); f.At != want {
 		w.violate(Schedule, "message %d of %q was moved to %d, expected %d", e.Message, e.Line.Name, f.At, want)
 	}
-	e.Until = f.At
+	if e.ExpireAt != 0 && !e.Redelivered {
+		w.result.Scheduled["moved with its TTL"]++
+	}
+	e.Defer(f.At)
+}
+
+// cancelled checks that a message was cancelled in a queue because a client asked, and that no consumer had had it.
+func (w *world) cancelled(st *step, e *ledger.Entry) {
+	if !st.names(vhost.Unschedule, e) || e.State != queue.Waiting || e.Redelivered {
+		w.violate(Schedule, "message %d of %q was cancelled by command %d; it waits: %t, was delivered: %t",
+			e.Message, e.Line.Name, st.command.Kind, e.State == queue.Waiting, e.Redelivered)
+	}
+	w.result.Scheduled["cancelled in a queue"]++
 }
 
 // instant is when a command lets messages be due.

@@ -244,7 +244,8 @@ func (r *Result) checkDeadLetters(t *testing.T) {
 	t.Helper()
 	for _, what := range []string{
 		"postponed", "delivered later", "replaced", "purged", "fired", "lost", "letters", "answer cancelled", "answer fired", "answer rescheduled",
-		"answer already_fired", "answer unknown",
+		"answer already_fired", "answer unknown", "answer waits_for_retry", "cancelled in a queue",
+		"moved with its TTL",
 	} {
 		if r.Scheduled[what] == 0 {
 			t.Errorf("of what is for later: nothing was %q", what)

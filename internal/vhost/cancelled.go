@@ -13,11 +13,12 @@ import (
 // What becomes of a scheduled message that a command names. Each is the whole truth: where nobody knows any more, it is
 // unknown.
 const (
-	outcomeCancelled   = "cancelled"     // now, or before
-	outcomeRescheduled = "rescheduled"   // its instant is another
-	outcomeFired       = "fired"         // now, by the command
-	outcomeAlready     = "already_fired" // before, by itself or by a command
-	outcomeUnknown     = "unknown"       // there is none, or it is too long ago
+	outcomeCancelled   = "cancelled"       // now, or before
+	outcomeRescheduled = "rescheduled"     // its instant is another
+	outcomeFired       = "fired"           // now, by the command
+	outcomeAlready     = "already_fired"   // before, by itself or by a command
+	outcomeRetry       = "waits_for_retry" // it was delivered before, and is not cancelled
+	outcomeUnknown     = "unknown"         // there is none, or it is too long ago
 )
 
 // recallMax is how many cancellations a schedule remembers, and how many keys; doubtsMax of how many chunks of 256
@@ -135,10 +136,14 @@ func (v *VHost) applyCancellations(f *fact.Fact) {
 	q.schedule.below = f.Seq
 }
 
-// deferred applies a new instant for what waits.
+// deferred applies a new instant for what waits. The TTL of what was never delivered counts from then on; what waits
+// for a retry keeps the end of its life.
 func (v *VHost) deferred(q *queueState, s queue.Seq, at deadline.Instant) {
 	if e := q.messages.Entry(s); e.State == queue.Waiting {
 		side := q.messages.Side(s)
+		if e.ExpireAt != 0 && e.Flags&queue.Redelivered == 0 {
+			q.messages.Change(s).ExpireAt = e.ExpireAt + at - side.Until
+		}
 		side.Until = at
 		q.messages.SetSide(s, side)
 		v.schedule(q, s, q.messages.Entry(s))

@@ -100,8 +100,9 @@ const (
 	// Discard ends lost letters: Selection, of which only IDs are read.
 	Discard
 
-	// Unschedule ends scheduled messages: Selection.Scheduled. Each is answered by an Answered, in order: cancelled
-	// (now, or before), already_fired, unknown. Of a schedule's cancellations the newest 16,384 are remembered.
+	// Unschedule ends scheduled messages, and such as wait in a queue for their delivery time: Selection.Scheduled.
+	// Each is answered by an Answered, in order: cancelled (now, or on a schedule before), already_fired,
+	// waits_for_retry, unknown. Of a schedule's cancellations the newest 16,384 are remembered, of a queue's none.
 	Unschedule
 	// Reschedule moves what waits, on a schedule or in a queue: Selection.Scheduled, At. Answers: rescheduled,
 	// cancelled, already_fired, unknown. An instant that has passed is now.

@@ -19,7 +19,7 @@ type QueueFlow struct {
 	// of DeadLetters: clients published them, no death of them is known
 	Republished uint64
 	Written     uint64 // of Published: copies in the log
-	Purged      uint64 // messages that a purge took
+	Purged      uint64 // messages that a purge took, or that were cancelled while they waited
 }
 
 // QueueFates counts what else becomes of the messages of a queue. Most queues have nothing of it to count.

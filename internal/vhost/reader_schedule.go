@@ -114,11 +114,13 @@ type ScheduledMessage struct {
 	Body     uint32           // bytes
 	Returns  uint32           // of a message that waits in a queue
 	Failures uint32           // of these
+	Retry    bool             // it was delivered before, and cannot be cancelled
 }
 
 func scheduledMessage(id ScheduledID, e *queue.Entry, side *queue.Side) ScheduledMessage {
 	return ScheduledMessage{
 		ID: id, At: side.Until, Size: e.Size + side.History.Size, Body: e.BodyBytes, Returns: side.Acquired, Failures: side.Failed,
+		Retry: e.Flags&queue.Redelivered != 0,
 	}
 }
 

@@ -228,7 +228,7 @@ func (s *step) eachScheduled(ch *channel, c *Command, do func(*queueState, queue
 	for _, id := range c.Selection.Scheduled {
 		q, seq, outcome := s.waits(id)
 		if q != nil {
-			if outcome = do(q, seq); outcome != outcomeUnknown {
+			if outcome = do(q, seq); outcome != outcomeRetry {
 				n++
 			}
 		}
@@ -238,10 +238,15 @@ func (s *step) eachScheduled(ch *channel, c *Command, do func(*queueState, queue
 	return nil
 }
 
-// cancelOne ends a message of a schedule.
+// cancelOne ends a message that waits for its time.
 func (s *step) cancelOne(q *queueState, seq queue.Seq) {
 	was := q.messages.Side(seq).Until
-	s.traffic.Scheduled.Cancelled++
+	if q.schedule != nil {
+		s.traffic.Scheduled.Cancelled++
+	} else {
+		q.flow.Purged++
+		s.markDirty(q, 0)
+	}
 	s.end(q, seq, fact.Unscheduled)
 	s.lookAgain(q, seq, was)
 }
@@ -260,7 +265,11 @@ func (s *step) move(q *queueState, seq queue.Seq, at deadline.Instant) {
 func (s *step) unschedule(ch *channel, c *Command) *amqp.Error {
 	return s.eachScheduled(ch, c, func(q *queueState, seq queue.Seq) string {
 		if q.schedule == nil {
-			return outcomeUnknown // a retry is the queue's: it is purged, or rejected
+			if q.messages.Entry(seq).Flags&queue.Redelivered != 0 {
+				return outcomeRetry // it is the queue's: it is purged, or rejected
+			}
+			s.cancelOne(q, seq)
+			return outcomeCancelled
 		}
 		s.cancelOne(q, seq)
 		s.closeSchedule(q.object.Name)

@@ -232,8 +232,33 @@ func rescheduleScheduled(c *command.Call) (err error) {
 
 func retryWaiting(c *command.Call) error {
 	c.Banner("Retrying waiting messages of queue '%s' of vhost '%s' ...", c.Args[0], c.VHost())
-	t := &task{place: []string{"x", "waiting", c.VHost(), c.Args[0]}, verb: "retry", word: "fired", all: c.Options.On("all")}
+	t := waitingTask(c, "retry", "fired")
+	t.all = c.Options.On("all")
 	return noWaiting(c, carryOut(c, t))
+}
+
+func waitingTask(c *command.Call, verb, word string) *task {
+	return &task{place: []string{"x", "waiting", c.VHost(), c.Args[0]}, verb: verb, word: word}
+}
+
+func rescheduleWaiting(c *command.Call) (err error) {
+	t := waitingTask(c, "reschedule", "rescheduled")
+	if t.instant, err = newInstant(c); err != nil {
+		return err
+	}
+	c.Banner("Rescheduling waiting messages of queue '%s' in vhost '%s' ...", c.Args[0], c.VHost())
+	return noWaiting(c, carryOut(c, t))
+}
+
+func cancelWaiting(c *command.Call) error {
+	c.Banner("Cancelling waiting messages of queue '%s' of vhost '%s' ...", c.Args[0], c.VHost())
+	return noWaiting(c, carryOut(c, waitingTask(c, "cancel", "cancelled")))
+}
+
+func cancelWaitingHelp() string {
+	return filterHelp() + `
+
+Messages that wait for a retry are not deleted.`
 }
 
 func purgeScheduled(c *command.Call) error {

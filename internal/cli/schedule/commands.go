@@ -15,5 +15,7 @@ func Commands() []command.Command {
 		{Name: "purge_scheduled", Tools: command.Ctl, Usage: command.InVHost + "<exchange>", About: "Cancels all scheduled messages of a delayed exchange.", Least: 1, Most: 1, Run: purgeScheduled},
 		{Name: "list_waiting", Tools: command.Both, Usage: command.InVHost + "[--limit <number>] [" + filterUsage + "] <queue> " + command.AnyColumn, About: "Lists messages of a queue that wait for a retry or a delivery time.", Least: 1, Most: command.Unbounded, Options: "limit " + filterOptions, Run: listWaiting, More: listWaitingHelp},
 		{Name: "retry_waiting", Tools: command.Ctl, Usage: command.InVHost + "<queue> <id> ... | --all | " + filterUsage, About: "Makes waiting messages of a queue ready now.", Least: 1, Most: command.Unbounded, Options: "all " + filterOptions, Run: retryWaiting, More: filterHelp},
+		{Name: "reschedule_waiting", Tools: command.Ctl, Usage: command.InVHost + "(--in <duration> | --at <time>) <queue> <id> ... | " + filterUsage, About: "Changes the due time of messages that wait in a queue.", Least: 1, Most: command.Unbounded, Options: "in at " + filterOptions, Run: rescheduleWaiting, More: filterHelp},
+		{Name: "cancel_waiting", Tools: command.Ctl, Usage: command.InVHost + "<queue> <id> ... | " + filterUsage, About: "Deletes messages of a queue that wait for their delivery time.", Least: 1, Most: command.Unbounded, Options: filterOptions, Run: cancelWaiting, More: cancelWaitingHelp},
 	}
 }

@@ -55,6 +55,14 @@ func waitingChangeEndpoints() []web.Endpoint {
 			Pattern: "POST x/waiting/{vhost}/{queue}/retry", Tag: authz.Management, Serve: retryWaiting, Scope: web.Leader,
 			Summary: "Makes waiting messages ready now", In: api.PostRetry{}, Out: api.Changed{},
 		},
+		{
+			Pattern: "POST x/waiting/{vhost}/{queue}/reschedule", Tag: authz.Management, Serve: rescheduleWaiting, Scope: web.Leader,
+			Summary: "Changes the due time of messages that wait in a queue", In: api.PostReschedule{}, Out: api.Changed{},
+		},
+		{
+			Pattern: "POST x/waiting/{vhost}/{queue}/cancel", Tag: authz.Management, Serve: cancelWaiting, Scope: web.Leader,
+			Summary: "Cancels messages that wait in a queue for their delivery time", In: api.PostWaiting{}, Out: api.Changed{},
+		},
 	}
 }
 
@@ -210,16 +218,7 @@ func changeScheduled(r *web.Request, kind vhost.CommandKind, body *api.PostWaiti
 	if err != nil {
 		return web.Answer{}, err
 	}
-	c := changeIn(r, w, kind, 0)
-	if to != nil {
-		if c.at, err = newInstant(r, to); err != nil {
-			return web.Answer{}, err
-		}
-	}
-	if err := c.bodyNames(body); err != nil {
-		return web.Answer{}, err
-	}
-	return web.OK(c.result)
+	return changeNamed(r, w, kind, body, to)
 }
 
 func cancelScheduled(r *web.Request) (web.Answer, error) { return postWaiting(r, vhost.Unschedule) }
@@ -297,6 +296,48 @@ func gone(id vhost.ScheduledID, outcome string) error {
 	return web.ErrNotFound
 }
 
+// rescheduleWaiting lets messages of a queue wait until another instant.
+func rescheduleWaiting(r *web.Request) (web.Answer, error) {
+	var body api.PostReschedule
+	if err := r.ReadKnown(&body); err != nil {
+		return web.Answer{}, err
+	}
+	return changeInQueue(r, vhost.Reschedule, &body.PostWaiting, &body.NewInstant)
+}
+
+// cancelWaiting ends messages of a queue that wait for their delivery time.
+func cancelWaiting(r *web.Request) (web.Answer, error) {
+	var body api.PostWaiting
+	if err := r.ReadKnown(&body); err != nil {
+		return web.Answer{}, err
+	}
+	return changeInQueue(r, vhost.Unschedule, &body, nil)
+}
+
+// changeInQueue changes what a body names of what waits in the queue of the path.
+func changeInQueue(r *web.Request, kind vhost.CommandKind, body *api.PostWaiting, to *api.NewInstant) (web.Answer, error) {
+	w, err := enterQueue(r)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	return changeNamed(r, w, kind, body, to)
+}
+
+// changeNamed changes what a body names of what waits there.
+func changeNamed(r *web.Request, w *holder, kind vhost.CommandKind, body *api.PostWaiting, to *api.NewInstant) (web.Answer, error) {
+	c := changeIn(r, w, kind, 0)
+	if to != nil {
+		var err error
+		if c.at, err = newInstant(r, to); err != nil {
+			return web.Answer{}, err
+		}
+	}
+	if err := c.bodyNames(body); err != nil {
+		return web.Answer{}, err
+	}
+	return web.OK(c.result)
+}
+
 // retryWaiting makes messages ready that wait in a queue. All are those that wait when the request comes: one that is
 // returned meanwhile, and waits again, is left alone.
 func retryWaiting(r *web.Request) (web.Answer, error) {
@@ -304,17 +345,14 @@ func retryWaiting(r *web.Request) (web.Answer, error) {
 	if err := r.ReadKnown(&body); err != nil {
 		return web.Answer{}, err
 	}
+	if !body.All {
+		return changeInQueue(r, vhost.FireNow, &body.PostWaiting, nil)
+	}
 	w, err := enterQueue(r)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	c := changeIn(r, w, vhost.FireNow, 0)
-	if !body.All {
-		if err := c.bodyNames(&body.PostWaiting); err != nil {
-			return web.Answer{}, err
-		}
-		return web.OK(c.result)
-	}
 	if body.IDs != nil || body.Filter != nil || body.Limit != nil || body.After != "" {
 		return web.Answer{}, web.BadRequest("'all' excludes 'ids', 'filter', 'limit' and 'after'")
 	}

@@ -279,7 +279,7 @@ func headOf(r *web.Request, w *holder, x *waiting) api.Waiting {
 	}
 	if w.queue != "" {
 		shown.Queue, shown.Exchange, shown.Why = w.queue, string(x.view.Exchange), "delivery-time"
-		if x.Returns > 0 {
+		if x.Retry {
 			shown.Why = "retry"
 		}
 		shown.Returns, shown.Failures = &x.Returns, &x.Failures

@@ -335,6 +335,14 @@ func (e *Entry) ComeBack(until deadline.Instant) {
 	}
 }
 
+// Defer lets a copy that waits wait until another instant. The life of what was never delivered begins then.
+func (e *Entry) Defer(until deadline.Instant) {
+	if e.ExpireAt != 0 && !e.Redelivered {
+		e.ExpireAt += until - e.Until
+	}
+	e.Until = until
+}
+
 // Resume makes a copy ready that has waited.
 func (e *Entry) Resume() {
 	e.Until = 0

@@ -38,7 +38,7 @@ func (l *Ledger) Replay(f *fact.Fact, made func() *Entry, deaths []Death) {
 	case fact.Resumed:
 		each((*Entry).Resume)
 	case fact.Deferred:
-		each(func(e *Entry) { e.Until = f.At })
+		each(func(e *Entry) { e.Defer(f.At) })
 	case fact.Arrived:
 		each(func(e *Entry) { e.Arrived = f.At })
 	case fact.Keyed:

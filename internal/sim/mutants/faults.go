@@ -44,5 +44,6 @@ func all() []fault {
 	list = append(list, faultsOfSim()...)
 	list = append(list, faultsOfQueue()...)
 	list = append(list, faultsOfDeathsAlike()...)
+	list = append(list, faultsOfSchedules()...)
 	return append(list, faultsOfVHost()...)
 }

@@ -520,44 +520,6 @@ func faultsOfVHost() []fault {
 			}},
 			checks: []check{by(sim.Kept), oracle()},
 		},
-		{ // leaves a scheduled message where it is
-			name: "vhost: fire twice",
-			edits: []edit{{
-				file: vhostDir + "schedule.go",
-				at: `	s.end(q, seq, cause)
-	s.closeSchedule(q.object.Name)`,
-				instead: `	if !s.planted(FAULT) { s.end(q, seq, cause) }
-	s.closeSchedule(q.object.Name)`,
-			}},
-			checks: []check{by(sim.Schedule)},
-		},
-		{ // before they are due
-			name: "vhost: fire early",
-			edits: []edit{{
-				file: vhostDir + "expire.go",
-				at:   `		if e.ExpireAt != 0 && e.ExpireAt < side.Until {`,
-				before: `		if v.planted(FAULT) && q.schedule != nil {
-			return side.Until - 20
-		}
-`,
-			}},
-			checks: []check{by(sim.Schedule)},
-		},
-		{ // says that a scheduled message is cancelled, and leaves it
-			name: "vhost: forget to cancel",
-			edits: []edit{{
-				file: vhostDir + "schedule.go",
-				at: `		s.cancelOne(q, seq)
-		s.closeSchedule(q.object.Name)
-		return outcomeCancelled`,
-				before: `		if s.planted(FAULT) {
-			s.closeSchedule(q.object.Name)
-			return outcomeCancelled
-		}
-`,
-			}},
-			checks: []check{by(sim.Schedule)},
-		},
 		{
 			name:   "vhost: forget in a restart what was moved",
 			edits:  forgets("fact.Deferred"),

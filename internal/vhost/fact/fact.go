@@ -73,7 +73,8 @@ const (
 	HeldNoted Kind = 25
 	// Used: Use, Index. Which bytes of the log up to a batch are referred to; only in checkpoints.
 	Used Kind = 26
-	// Deferred: Queue, Seq, At. What waits waits until another instant.
+	// Deferred: Queue, Seq, At. What waits waits until another instant. If it was never delivered and expires, it does
+	// so that much later or earlier.
 	Deferred Kind = 27
 	// Cancellations: Queue, Seq, Bytes. What a schedule remembers of cancellations; only in checkpoints.
 	Cancellations Kind = 28
@@ -185,7 +186,7 @@ const (
 	Redriven     Cause = 15 // a lost letter that was sent on
 	Damaged      Cause = 16 // the disk has lost it: a repair has given it up
 	Fired        Cause = 17 // a scheduled message that came due and went on into queues
-	Unscheduled  Cause = 18 // a scheduled message that was cancelled
+	Unscheduled  Cause = 18 // cancelled while it waited, on a schedule or in a queue for its delivery time
 	Discarded    Cause = 19 // a message that somebody did not want any more
 	Causes             = 20
 )

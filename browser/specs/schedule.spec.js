@@ -226,8 +226,10 @@ world.test('a message that waits is retried now where it is selected, and on its
   await c.text('waiting.retried', { n: 1 }).waitFor();
   await c.page.getByText(c.say('waiting.n_wait', { n: 1 })).waitFor();
   await c.page.locator('tbody tr[data-index]').nth(1).getByRole('link').first().click();
+  assert.equal(await c.button('schedule.cancel').getAttribute('title'), c.say('waiting.no_cancel'));
   await c.button('waiting.retry_one').click();
   await c.button('waiting.retry_one').waitFor({ state: 'detached' });
+  assert.equal(await c.button('schedule.cancel').count(), 0, 'it waits no more');
   await c.accessible();
 });
 
@@ -341,31 +343,68 @@ world.test(
 
 for (const language of ['en', 'zh-CN'])
   world.test(
-    `what waits in a plain queue is found from the schedule, and opened (${language})`,
+    `what waits in a plain queue is found from the schedule, opened, rescheduled and cancelled (${language})`,
     { language },
     async (c) => {
       const name = `plain.${language}`;
       const channel = await c.broker.channel();
       await queues(channel, { [name]: {} });
       const later = { 'x-opt-delivery-time': Date.now() + 15 * minute };
-      for (const messageId of ['first', 'second'])
+      for (const messageId of ['first', 'second', 'third'])
         await publish(channel, '', name, [{ body: messageId, messageId, headers: later }]);
-      await until('both to wait', async () => (await c.broker.get(`queues/%2F/${name}`)).messages_delayed === 2);
+      const waits = async () => (await c.broker.get(`queues/%2F/${name}`)).messages_delayed;
+      await until('all to wait', async () => (await waits()) === 3);
       await c.open('/schedule');
-      await c.page.getByRole('link', { name: `${name} 2` }).click();
+      await c.page.getByRole('link', { name: `${name} 3` }).click();
       await c.text('waiting.about').waitFor();
-      const row = c.page.getByRole('row').filter({ hasText: 'second' });
-      await row.getByRole('link').click();
+      const row = (id) => c.page.getByRole('row').filter({ hasText: id });
+      const tomorrow = Date.now() + 24 * 60 * minute;
+      const moveTo = async () => {
+        await c.button('schedule.move').click();
+        await c.page.getByRole('radio', { name: c.say('schedule.by_delay') }).check();
+        await c.dialog.getByRole('textbox', { name: c.say('schedule.from_now') }).fill('24h');
+        await c.dialog.getByText(c.say('frame.as_command'), { exact: true }).click();
+        const command = c.dialog.getByRole('region', { name: c.say('frame.with_ctl'), exact: true });
+        assert.match(
+          await command.innerText(),
+          new RegExp(`^bartleby ctl --node \\S+ reschedule_waiting ${name} \\S+ --in 86400000ms$`),
+        );
+        await c.button('schedule.move', {}, c.dialog).click();
+        await c.dialog.waitFor({ state: 'detached' });
+        await c.text('schedule.move_done', { n: 1 }).last().waitFor();
+      };
+      const dueOf = async (id) =>
+        (await c.broker.get(`x/waiting/%2F/${name}`)).items.find((m) => m.message_id === id)?.due_ms;
+      await row('first').getByRole('checkbox').click();
+      await moveTo();
+      assert.ok(Math.abs((await dueOf('first')) - tomorrow) < minute, 'it waits until tomorrow');
+      await row('third').getByRole('checkbox').click();
+      await c.button('schedule.cancel').click();
+      await c.page.getByRole('dialog', { name: c.say('schedule.cancel_title', { n: 1, what: 'third' }) }).waitFor();
+      await c.button('schedule.cancel', {}, c.dialog).click();
+      await c.text('schedule.cancel_done', { n: 1 }).waitFor();
+      await row('third').waitFor({ state: 'detached' });
+      assert.equal(await waits(), 2);
+      await row('second').getByRole('link').click();
       await c.page.getByRole('heading', { level: 1, name: c.say('message.title', { id: 'second' }) }).waitFor();
       await c.page.getByText(c.say('message.waits')).first().waitFor();
       assert.equal(await c.button('message.move').getAttribute('aria-disabled'), 'true');
       await c.accessible();
-      await c.button('waiting.retry_one').click();
+      await moveTo();
+      assert.ok(Math.abs((await dueOf('second')) - tomorrow) < minute, 'it waits until tomorrow, too');
+      await c.button('waiting.deliver_one').click();
       await until('it to be ready', async () => (await c.broker.get(`queues/%2F/${name}`)).messages_ready === 1);
       await until(
         'the page to say so',
         async () => (await c.button('message.move').getAttribute('aria-disabled')) === null,
       );
+      await c.open(`/queues/%2F/${name}?tab=waiting`);
+      await row('first').getByRole('link').click();
+      await c.page.getByRole('heading', { level: 1, name: c.say('message.title', { id: 'first' }) }).waitFor();
+      await c.button('schedule.cancel').click();
+      await c.button('schedule.cancel', {}, c.dialog).click();
+      await until('none to wait', async () => (await waits()) === 0);
+      await c.page.getByRole('heading', { level: 1, name }).waitFor();
     },
   );
 

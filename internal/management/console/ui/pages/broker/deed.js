@@ -71,7 +71,9 @@ const routes = [
   ],
   ['GET', 'x/letters/{v}/export', 'export', 'letters', (n, d, q) => ({ parts: [q.get('queue'), q.get('filter')] })],
   ['PUT', 'x/notes/{v}/{by}/{name}', '', 'note', (n) => ({ parts: [n.by] })],
-  ['POST', 'x/waiting/{v}/{name}/retry', 'retry', 'queue', (n) => ({ to: ['queues', n.v, n.name] })],
+  ['POST', 'x/waiting/{v}/{name}/retry', 'retry', 'waiting', (n) => ({ to: ['queues', n.v, n.name] })],
+  ['POST', 'x/waiting/{v}/{name}/reschedule', 'reschedule', 'waiting', (n) => ({ to: ['queues', n.v, n.name] })],
+  ['POST', 'x/waiting/{v}/{name}/cancel', 'cancel', 'waiting', (n) => ({ to: ['queues', n.v, n.name] })],
   ['DELETE', 'x/scheduled/{v}/{name}', 'purge', 'schedule'],
   ['POST', 'x/index/{v}/rebuild', 'rebuild', 'index'],
   [

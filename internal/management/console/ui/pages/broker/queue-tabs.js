@@ -19,6 +19,7 @@ import { bindCode, consumeCode } from '../code/clients.js';
 import { retryCommand } from '../code/commands.js';
 import { waitingPage } from '../messages/address.js';
 import { retryNow } from '../messages/retry.js';
+import { act, lacks, lacksToCancel, move } from '../schedule/actions.js';
 import { patternOf } from './queue-name.js';
 
 const consumerColumns = () => [
@@ -159,14 +160,21 @@ export function WaitingList({ vhost, name }) {
     (after, signal) => api.get(path`x/waiting/${vhost}/${name}`, { limit: 100, after }, { signal }),
     [vhost, name],
   );
-  const retry = async (body) => {
-    if (await retryNow(vhost, name, body)) {
-      picked[1](new Set());
-      list.refresh();
-    }
+  const done = (acted) => {
+    if (!acted) return;
+    picked[1](new Set());
+    list.refresh();
   };
+  const retry = (body) => retryNow(vhost, name, body).then(done);
+  const change = (
+    rows,
+  ) => html`<${Action} lacks=${lacks(rows)} onClick=${() => move(rows).then(done)}>${t('schedule.move')}</${Action}>
+    <${Action} className="danger" lacks=${lacksToCancel(rows)} onClick=${() => act('cancel', rows).then(done)}>${t('schedule.cancel')}</${Action}>`;
   return html`<${Table} id="queue-waiting" caption=${t('waiting.title')} source=${list.source} columns=${waitingColumns(page)} keyOf=${(m) => m.id} nameOf=${(m) => [m.message_id, m.routing_key, dateTime(m.due)].filter(Boolean).join(', ')} selection=${picked} onOpen=${(m) => go(page(m))} filter=${false} more=${list.more}
-    actions=${(rows) => html`<${Action} lacks=${rightsIn(vhost).queue('read', name)} disabled=${list.source.total === 0} onClick=${() => retry(rows.length ? { ids: rows.map((m) => m.id) } : { all: true })}>${rows.length ? t('waiting.retry_some', { n: rows.length }) : t('waiting.retry_all')}</${Action}>`}
+    actions=${(
+      rows,
+    ) => html`<${Action} lacks=${rightsIn(vhost).queue('read', name)} disabled=${list.source.total === 0} onClick=${() => retry(rows.length ? { ids: rows.map((m) => m.id) } : { all: true })}>${rows.length ? t('waiting.retry_some', { n: rows.length }) : t('waiting.retry_all')}</${Action}>
+      ${rows.length > 0 && change(rows.map((m) => ({ ...m, vhost })))}`}
     empty=${html`<${Empty} title=${t('waiting.none')} text=${t('waiting.none_text')} cli=${retryCommand({ vhost, name })} docs="retries-and-limits.md">
       ${may('policymaker') && html`<p><a class="button" href=${href('/policies/edit', { vhost, pattern: patternOf([name]), preset: 'retry' })}>${t('waiting.make_policy')}</a></p>`}</${Empty}>`} />
     ${list.source.rows.some((m) => m.why === 'delivery-time') && html`<p class="hint">${t('waiting.about')}</p>`}`;

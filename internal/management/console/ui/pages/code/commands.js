@@ -177,14 +177,18 @@ export function vhostCommands(at, name, body, known) {
   };
 }
 
-// scheduledCommands change scheduled messages of one exchange: verb is fire, cancel or reschedule, time {at} or {in} in ms.
+// scheduledCommands change scheduled messages of one exchange, or some that wait in one queue: verb is fire, cancel or reschedule,
+// time {at} or {in} in ms.
 export function scheduledCommands(at, verb, rows, time = {}) {
-  const [{ vhost, exchange }] = rows;
+  const [{ vhost, exchange, queue }] = rows;
   const ids = rows.map((x) => x.id);
   const options = [...inVHost(vhost), ...given('--at', time.at), ...given('--in', time.in && `${time.in}ms`)];
   return {
-    ctl: ctl(`${verb}_scheduled`, [exchange, ...ids], options),
-    curl: curl(at, 'POST', `x/scheduled/${to(vhost, exchange)}/${verb}`, { ids, ...time }),
+    ctl: ctl(`${verb}_${queue ? 'waiting' : 'scheduled'}`, [queue || exchange, ...ids], options),
+    curl: curl(at, 'POST', `x/${queue ? 'waiting' : 'scheduled'}/${to(vhost, queue || exchange)}/${verb}`, {
+      ids,
+      ...time,
+    }),
   };
 }
 

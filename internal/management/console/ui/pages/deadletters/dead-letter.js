@@ -11,6 +11,7 @@ import { Action } from '../../lib/action.js';
 import { Viewer, titleOf, useNeighbours } from '../messages/viewer.js';
 import { findWaiting, neverDied, page } from '../messages/address.js';
 import { RetryNow } from '../messages/retry.js';
+import { act, asWaiting, lacks as lacksToMove, lacksToCancel, move } from '../schedule/actions.js';
 import { beginRedrive } from './redrive.js';
 import { scopesOf } from './job-scopes.js';
 import { lacksFor } from './lacks.js';
@@ -79,8 +80,15 @@ function Head({ message: l, refresh, step, list }) {
     <button type="button" class="plain" onClick=${() => step('newest')} aria-label=${t('keys.previous_letter')} title=${t('keys.previous_letter')}><${Icon} name="left" /></button>
     <button type="button" class="plain" onClick=${() => step('oldest')} aria-label=${t('keys.next_letter')} title=${t('keys.next_letter')}><${Icon} name="right" /></button>
     <${RetryNow} messages=${[l]} one done=${refresh} />
+    ${l.waiting_id && html`<${Later} of=${[asWaiting(l)]} moved=${refresh} gone=${gone} />`}
     <${Action} className=${alive ? '' : 'primary'} lacks=${lacks.redrive} onClick=${redrive}><${Icon} name="redrive" /> ${t(alive ? 'message.move' : 'redrive.one')}</${Action}>
     <${Action} lacks=${lacks.edit} onClick=${resend} disabled=${l.payload === undefined}><${Icon} name="edit" /> ${t('resend.one')}</${Action}>
     ${l.place !== 'lost' && html`<${Action} lacks=${lacks.discard} onClick=${discard}><${Icon} name="discard" /> ${t('redrive.discard')}</${Action}>`}</div></div>
     ${waits && html`<p class="banner" role="status"><${Icon} name="expired" /> ${l.due && html`${t('waiting.due')}: <${When} at=${l.due} />. `}${waits}</p>`}`;
+}
+
+// Later are the buttons that change when a message is delivered that waits in its queue.
+function Later({ of, moved, gone }) {
+  return html`<${Action} lacks=${lacksToMove(of)} onClick=${() => move(of).then((done) => done && moved())}><${Icon} name="schedule" /> ${t('schedule.move')}</${Action}>
+    <${Action} className="danger" lacks=${lacksToCancel(of)} onClick=${() => act('cancel', of).then(gone)}>${t('schedule.cancel')}</${Action}>`;
 }

@@ -18,7 +18,7 @@ export const retryNow = (vhost, queue, body) =>
   );
 
 // RetryNow is the button for those of some messages that wait, in whatever queues of a virtual host; nothing if none waits. one
-// says that they are one message. done is called when they are ready.
+// says that they are one message, which may never have been delivered. done is called when they are ready.
 export function RetryNow({ messages, one = false, done }) {
   const waiting = messages.filter((m) => m.waiting_id);
   if (waiting.length === 0) return null;
@@ -32,5 +32,5 @@ export function RetryNow({ messages, one = false, done }) {
     }
     return n;
   };
-  return html`<${Action} lacks=${rightsIn(vhost).queue('read', ...queues)} onClick=${() => attempt(run, said).then(done)}><${Icon} name="play" /> ${one ? t('waiting.retry_one') : t('waiting.retry_some', { n: waiting.length })}</${Action}>`;
+  return html`<${Action} lacks=${rightsIn(vhost).queue('read', ...queues)} onClick=${() => attempt(run, said).then(done)}><${Icon} name="play" /> ${one ? t(waiting[0].redelivered ? 'waiting.retry_one' : 'waiting.deliver_one') : t('waiting.retry_some', { n: waiting.length })}</${Action}>`;
 }

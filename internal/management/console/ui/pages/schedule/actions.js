@@ -1,4 +1,5 @@
-// What is done with scheduled messages: sent now, moved, cancelled. Each is {vhost, exchange, id, due_ms}.
+// What is done with scheduled messages: sent now, moved, cancelled. Each is {vhost, exchange, id, due_ms}, or if it waits in a queue
+// {vhost, queue, id, due_ms, why}.
 import { html, useState } from '../../lib/html.js';
 import { span, t } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
@@ -19,19 +20,40 @@ export function originOf(x) {
   return delay === undefined ? '' : `x-delay ${span(Math.abs(Number(delay)))}`;
 }
 
-// lacks is what is missing to change messages: who may publish to a delayed exchange may change what waits there.
-export const lacks = (rows) => first(...rows.map((x) => rightsIn(x.vhost).exchange('write', x.exchange)));
+// asWaiting is a message of a queue, as its page has it, as one of those that wait there.
+export const asWaiting = (l) => ({
+  vhost: l.vhost,
+  queue: l.queue,
+  id: l.waiting_id,
+  due_ms: Date.parse(l.due),
+  message_id: l.message_id,
+  why: l.redelivered ? 'retry' : 'delivery-time',
+});
 
-// each calls an action for the messages of each exchange, a thousand at a time.
-async function each(rows, action, body) {
-  const by = rows.reduce(
-    (m, x) => m.set(`${x.vhost}\u0000${x.exchange}`, [...(m.get(`${x.vhost}\u0000${x.exchange}`) || []), x]),
-    new Map(),
+// lacks is what is missing to change messages: who may publish to a delayed exchange may change what waits there, who may consume
+// from a queue what waits in it.
+export const lacks = (rows) =>
+  first(
+    ...rows.map((x) =>
+      x.queue ? rightsIn(x.vhost).queue('read', x.queue) : rightsIn(x.vhost).exchange('write', x.exchange),
+    ),
   );
+
+// lacksToCancel is the same for those that are to be cancelled, or why one cannot be.
+export const lacksToCancel = (rows) =>
+  first(lacks(rows), rows.some((x) => x.why === 'retry') && t('waiting.no_cancel'));
+
+// placeOf is the path of the API of what waits where a message does.
+const placeOf = (x) =>
+  x.queue ? `x/waiting/${path`${x.vhost}/${x.queue}`}` : `x/scheduled/${path`${x.vhost}/${x.exchange}`}`;
+
+// each calls an action for the messages of each exchange or queue, a thousand at a time.
+async function each(rows, action, body) {
+  const by = rows.reduce((m, x) => m.set(placeOf(x), [...(m.get(placeOf(x)) || []), x]), new Map());
   let changed = 0;
-  for (const of of by.values()) {
+  for (const [place, of] of by) {
     for (let i = 0; i < of.length; i += 1000) {
-      const got = await api.post(`x/scheduled/${path`${of[0].vhost}/${of[0].exchange}`}/${action}`, {
+      const got = await api.post(`${place}/${action}`, {
         ids: of.slice(i, i + 1000).map((x) => x.id),
         ...body,
       });
@@ -44,11 +66,11 @@ async function each(rows, action, body) {
 // nameOf is how a dialog calls a message: its schedule key, which commands and clients use, before its ids.
 const nameOf = (x) => scheduleKey(x) || x.message_id || x.id;
 
-// asCommands shows a change as commands, if it is of few messages of one exchange.
+// asCommands shows a change as commands, if it is of few messages of one exchange or queue.
 const few = 20;
 const asCommands = (verb, rows, time) =>
   rows.length <= few &&
-  rows.every((x) => x.vhost === rows[0].vhost && x.exchange === rows[0].exchange) &&
+  rows.every((x) => placeOf(x) === placeOf(rows[0])) &&
   html`<${Commands} commands=${scheduledCommands(here(), verb, rows, time)} />`;
 
 // act sends messages now, or cancels them, if the user wants that; it tells whether it was done.

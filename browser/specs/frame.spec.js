@@ -142,7 +142,7 @@ for (const language of ['en', 'zh-CN']) {
       .getByRole('alert')
       .filter({ hasText: c.say('frame.disconnected', { since: '' }).slice(0, 8) });
     const pill = c.page.locator('.top .live');
-    const soon = { timeout: 3000 }; // 2 s, and the time that a busy machine takes
+    const soon = { timeout: 4000 }; // 2 s, and as much for a busy machine
     await c.open('/node');
     await c.text('node.no_alarm').waitFor();
     await c.settled();
@@ -168,10 +168,10 @@ world.test('the broker is restarted under an open page', async (c) => {
   await c.text('node.no_alarm').waitFor();
   await c.settled();
   await c.broker.halt(); // nobody asks for anything: the stream ends
-  await c.text('node.no_alarm_before').waitFor({ timeout: 3000 });
+  await c.text('node.no_alarm_before').waitFor({ timeout: 4000 });
   await c.page.locator('.top .live.gone').waitFor();
   await c.broker.run();
-  await c.text('node.no_alarm').or(c.field('login.name')).first().waitFor({ timeout: 3000 });
+  await c.text('node.no_alarm').or(c.field('login.name')).first().waitFor({ timeout: 4000 });
   await c.logIn();
   await c.open('/lost');
   const row = c.page.getByRole('row').filter({ hasText: 'row-7' });

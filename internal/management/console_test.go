@@ -171,7 +171,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	// If this fails, logging in again and again fills the memory.
 	t.Parallel()
 	var s sessions
-	first, _ := s.open("a", nil, at0)
+	first := s.open("a", nil, at0)
 	for i := range sessionsMax {
 		s.open(fmt.Sprint(i), nil, at0.Add(1))
 	}
@@ -179,8 +179,8 @@ func TestSessionsAreBounded(t *testing.T) {
 		t.Errorf("%d sessions; the oldest is there: %v", len(s.mu.of), ok)
 	}
 	var own sessions // one user's leave those of others alone
-	other, _ := own.open("other", nil, at0)
-	first, _ = own.open("a", nil, at0)
+	other := own.open("other", nil, at0)
+	first = own.open("a", nil, at0)
 	for range userSessionsMax {
 		own.open("a", nil, at0.Add(1))
 	}

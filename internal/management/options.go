@@ -30,7 +30,7 @@ type Options struct {
 	Product       string   // empty: Bartleby
 	Version       string   // of the product
 	Data          string   // the data directory; empty: in memory
-	KeepReadings  bool     // statistics outlive a restart, in the data directory
+	KeepReadings  bool     // statistics and sessions outlive a restart, in the data directory
 	// ClusterTags and NodeTags are shown in the overview. Source: RabbitMQ cluster_tags, node_tags.
 	ClusterTags, NodeTags map[string]string
 	Log                   *slog.Logger

@@ -84,6 +84,7 @@ func New(o Options) *Server {
 		e.Serve = s.wrapped(&e)
 		s.routes.add(&e)
 	}
+	s.restoreSessions()
 	go s.sampler.Run()
 	return s
 }
@@ -92,7 +93,10 @@ func New(o Options) *Server {
 func (s *Server) Metrics() http.Handler { return s.metrics.Handler() }
 
 // Close ends the reading of counters. Requests under way are the http.Server's to wait for; do that first.
-func (s *Server) Close() { s.sampler.Close() }
+func (s *Server) Close() {
+	s.sampler.Close()
+	s.storeSessions(true)
+}
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {

@@ -1,10 +1,10 @@
 package management
 
 import (
-	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/base32"
 	"net/http"
 	"sync"
 	"time"
@@ -31,50 +31,66 @@ func (s *Server) sessionEndpoints() []web.Endpoint {
 }
 
 // Sessions are how browsers stay logged in: a cookie that no script can read and no page of another origin sends, and a
-// second token that a changing request has to show in a header, which a page of another origin cannot set.
+// second token that a changing request has to show in a header, which a page of another origin cannot set. They outlive
+// a restart of the broker (session_kept.go).
 const (
 	sessionCookie = "bartleby_session"
 	tokenHeader   = "X-Csrf-Token"
 	// sessionIdle is how long a session lasts without a request. Source: RabbitMQ management.login_session_timeout.
 	sessionIdle = 8 * time.Hour
+	// sessionStale is by how much the time of use on disk may be too early: a crash ends a session so much sooner.
+	sessionStale = 10 * time.Minute
 	// sessionsMax bounds them, userSessionsMax those of one user; the one that was idle longest gives way.
 	sessionsMax, userSessionsMax = 10_000, 200
 )
 
 // A session is a browser that logged in. It ends with its user's password.
 type session struct {
-	name  string
-	token string // that changes have to show
-	hash  []byte // of the password it was opened with
-	used  time.Time
+	name     string
+	password digest // of the stored hash of the password it was opened with
+	used     time.Time
+	written  time.Time // used, as it is on disk
 }
 
-// sessions are those of a server, by the digest of their cookie: the memory holds nothing that logs anybody in.
+// digest is what is stored of a secret.
+type digest [sha256.Size]byte
+
+func digestOf[S string | []byte](secret S) digest { return sha256.Sum256([]byte(secret)) }
+
+// sessions are those of a server, by the digest of their cookie: neither memory nor disk holds what logs anybody in.
 type sessions struct {
 	mu struct {
 		sync.Mutex
-		of map[[sha256.Size]byte]*session
+		of      map[digest]*session
+		changed bool // since they were written
 	}
+	writing sync.Mutex // held by who writes them
 }
 
-// open begins a session and returns its cookie's value.
-func (s *sessions) open(name string, hash []byte, now time.Time) (cookie string, opened session) {
+// open begins a session of a user with this stored hash of the password, and returns its cookie's value.
+func (s *sessions) open(name string, hash []byte, now time.Time) (cookie string) {
 	cookie = rand.Text() + rand.Text()
-	made := &session{name: name, token: rand.Text(), hash: bytes.Clone(hash), used: now}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.of == nil {
-		s.mu.of = map[[sha256.Size]byte]*session{}
+		s.mu.of = map[digest]*session{}
 	}
 	s.evict(name, now)
-	s.mu.of[sha256.Sum256([]byte(cookie))] = made
-	return cookie, *made
+	s.mu.of[digestOf(cookie)] = &session{name: name, password: digestOf(hash), used: now}
+	s.mu.changed = true
+	return cookie
+}
+
+// tokenOf is what changes have to show in a session with this cookie.
+func tokenOf(cookie string) string {
+	sum := digestOf("token of " + cookie)
+	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
 }
 
 // evict makes space for one more of a user: those that ended go; if that is not enough, the user's that was idle
 // longest, or that of anybody.
 func (s *sessions) evict(name string, now time.Time) {
-	var oldest, own [sha256.Size]byte
+	var oldest, own digest
 	var at, ownAt time.Time
 	users := 0
 	for key, one := range s.mu.of {
@@ -104,7 +120,7 @@ func (s *sessions) evict(name string, now time.Time) {
 func (s *sessions) find(cookie string, now time.Time) (session, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := sha256.Sum256([]byte(cookie))
+	key := digestOf(cookie)
 	one, ok := s.mu.of[key]
 	if !ok {
 		return session{}, false
@@ -114,17 +130,31 @@ func (s *sessions) find(cookie string, now time.Time) (session, bool) {
 		return session{}, false
 	}
 	one.used = now
+	if now.Sub(one.written) > sessionStale {
+		s.mu.changed = true
+	}
 	return *one, true
 }
 
-func (s *sessions) close(cookie string) {
+// close ends the session of a cookie, and reports whether there was one.
+func (s *sessions) close(cookie string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.mu.of, sha256.Sum256([]byte(cookie)))
+	key := digestOf(cookie)
+	_, was := s.mu.of[key]
+	delete(s.mu.of, key)
+	s.mu.changed = s.mu.changed || was
+	return was
 }
 
-// session finds who calls by the cookie; nil if there is none, or it is worth nothing any more.
-func (s *Server) session(r *web.Request) *session {
+// visitor is who calls in a session.
+type visitor struct {
+	name  string
+	token string // that changes have to show
+}
+
+// visitor finds who calls by the cookie; nil if there is none, or its session has ended.
+func (s *Server) visitor(r *web.Request) *visitor {
 	cookie, err := r.Cookie(sessionCookie)
 	if err != nil || s.options.NoBasicAuth {
 		return nil
@@ -134,17 +164,27 @@ func (s *Server) session(r *web.Request) *session {
 		return nil
 	}
 	user, ok := r.View.User(found.name)
-	if !ok || !bytes.Equal(user.Hash, found.hash) ||
+	if !ok || digestOf(user.Hash) != found.password ||
 		!accounts.MayComeFrom(s.options.LoopbackUsers, found.name, peerOf(r.Request)) {
-		s.sessions.close(cookie.Value)
+		s.endSession(cookie.Value)
 		return nil
 	}
-	return &found
+	if found.used.Sub(found.written) > sessionStale {
+		s.storeSessions(false)
+	}
+	return &visitor{found.name, tokenOf(cookie.Value)}
+}
+
+// endSession ends the session of a cookie, on disk as well.
+func (s *Server) endSession(cookie string) {
+	if s.sessions.close(cookie) {
+		s.storeSessions(false)
+	}
 }
 
 // logInBySession is logIn by the cookie. A browser is never told to ask for a password itself: the console does.
 func (s *Server) logInBySession(r *web.Request, asks authz.Tag) error {
-	found := s.session(r)
+	found := s.visitor(r)
 	if found == nil {
 		return web.ErrLogin
 	}
@@ -159,12 +199,12 @@ func (s *Server) logInBySession(r *web.Request, asks authz.Tag) error {
 // getSession shows who is logged in, and with which token changes are asked for. Whoever is not is told so with 200:
 // the console asks before it knows.
 func (s *Server) getSession(r *web.Request) (web.Answer, error) {
-	found := s.session(r)
+	found := s.visitor(r)
 	if found == nil {
 		return web.OK(api.Session{})
 	}
 	s.enterAs(r, authz.Principal{User: found.name, From: peerOf(r.Request)})
-	return showSession(r, found)
+	return showSession(r, found.token)
 }
 
 // postSession takes name and password as a form, and opens a session.
@@ -176,8 +216,9 @@ func (s *Server) postSession(r *web.Request) (web.Answer, error) {
 	if err := s.logInAs(r, name, password, authz.Management); err != nil {
 		return web.Answer{}, err
 	}
-	cookie, opened := s.sessions.open(name, passwordHash(r, name), time.Now())
-	a, err := showSession(r, &opened)
+	cookie := s.sessions.open(name, passwordHash(r, name), time.Now())
+	s.storeSessions(false)
+	a, err := showSession(r, tokenOf(cookie))
 	a.Header = http.Header{"Set-Cookie": {sessionHeader(r, cookie, 0)}}
 	return a, err
 }
@@ -185,14 +226,14 @@ func (s *Server) postSession(r *web.Request) (web.Answer, error) {
 // deleteSession ends it.
 func (s *Server) deleteSession(r *web.Request) (web.Answer, error) {
 	if cookie, err := r.Cookie(sessionCookie); err == nil {
-		s.sessions.close(cookie.Value)
+		s.endSession(cookie.Value)
 	}
 	return web.Answer{Status: http.StatusNoContent, Header: http.Header{"Set-Cookie": {sessionHeader(r, "", -1)}}}, nil
 }
 
-func showSession(r *web.Request, s *session) (web.Answer, error) {
+func showSession(r *web.Request, token string) (web.Answer, error) {
 	who := whoAmI(r)
-	return web.OK(api.Session{User: &who, Token: s.token})
+	return web.OK(api.Session{User: &who, Token: token})
 }
 
 // cookie is the header that sets the session's cookie.

@@ -415,7 +415,7 @@ func (s *step) tryOne(j *job, p *Progress, source *queueState, seq queue.Seq) {
 		p.Refused[why]++
 		s.traffic.Redrives.Refused++
 		s.fatesOf(source).RedrivesRefused++
-	case j.StopNoConsumer && !w.served():
+	case j.StopNoConsumer && !order.undoes(&j.JobSpec) && !w.served():
 		p.State, p.Note = JobStopped, "no_consumer"
 	default:
 		s.redriveOne(order, j.ID, w, source, seq, &m, false)

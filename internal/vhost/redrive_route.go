@@ -24,6 +24,10 @@ func (o *JobSpec) For(x *Seen) *JobSpec {
 	return &back
 }
 
+// undoes reports whether an order, which a job has for one of its messages, undoes a discard. Then the message goes
+// back to where it waited before, and needs no consumer there.
+func (o *JobSpec) undoes(job *JobSpec) bool { return o.Target != job.Target }
+
 // A destination is where one message goes.
 type destination struct {
 	exchange string

@@ -21,7 +21,7 @@ func (m *model) clone() *model {
 	c := newModel()
 	for log, l := range m.logs {
 		of := *l
-		of.sizes, of.pieces = slices.Clone(l.sizes), slices.Clone(l.pieces)
+		of.sizes, of.lives, of.pieces = slices.Clone(l.sizes), slices.Clone(l.lives), slices.Clone(l.pieces)
 		c.logs[log] = &of
 	}
 	return c

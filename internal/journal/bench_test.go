@@ -55,7 +55,7 @@ func BenchmarkRead(b *testing.B) {
 	j := mustOpen(b, vfs.Dir(b.TempDir()), Options{Entropy: 1, SegmentBytes: 16 << 20, ReserveBytes: -1})
 	p := data(1, 1, 64<<10)
 	for range 1000 {
-		must(b, put(j, []Batch{{1, j.Next(1), p}}))
+		must(b, put(j, []Batch{{Log: 1, Index: j.Next(1), Data: p}}))
 	}
 	must(b, j.Sync())
 	b.Run("batch of 64 KiB", func(b *testing.B) {

@@ -102,6 +102,8 @@ func (j *Journal) Checkpoint(log storage.LogID, at storage.Index, state ...[]byt
 	if at > l.safe || at < l.checkpoint.at {
 		return fmt.Errorf("%w: log %d, index %d, safe %d, earlier checkpoint %d", ErrUnsafe, log, at, l.safe, l.checkpoint.at)
 	}
+	l.covering = at // what it covers must not be cut meanwhile
+	defer func() { l.covering = 0 }()
 	file := j.nextFile
 	j.nextFile++
 	j.unsyncedNames = true

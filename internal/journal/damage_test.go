@@ -77,7 +77,7 @@ func TestDamageBelowTheSafePositionIsAFault(t *testing.T) {
 					if err := j.Replay(f.Log, nil); !errors.As(err, &fault) {
 						t.Fatalf("replay of a damaged log: %v", err)
 					}
-					if err := j.Write([]Batch{{f.Log, j.Next(f.Log), nil}}); !errors.As(err, &fault) {
+					if err := j.Write([]Batch{{Log: f.Log, Index: j.Next(f.Log)}}); !errors.As(err, &fault) {
 						t.Fatalf("write to a damaged log: %v", err)
 					}
 				}
@@ -211,7 +211,7 @@ func TestOpenRefusesInWords(t *testing.T) {
 			must(t, err)
 			_, err = f.WriteAt(binary.LittleEndian.AppendUint32(nil, 99), 8)
 			must(t, err)
-		}, "format 99: this version of Bartleby reads formats 1 to 2"},
+		}, "format 99: this version of Bartleby reads formats 1 to 3"},
 		{"damaged manifest", func(t *testing.T, fs *vfs.Mem) { flip(t, fs, "journal/manifest", 30) }, "manifest: checksum mismatch"},
 		{"other file", func(t *testing.T, fs *vfs.Mem) { flip(t, fs, "journal/manifest", 1) }, "not the manifest of a Bartleby journal"},
 		{"missing manifest", func(t *testing.T, fs *vfs.Mem) { must(t, fs.Remove("journal/manifest")) }, "manifest: missing, but there is 00000001.segment"},

@@ -23,16 +23,17 @@
 //
 // # Invariants
 //
-//   - Only one segment is open; everything in the others, below their end, is safe. Before the first group of a segment is
-//     written, all of the one before it is safe.
+//   - Only one segment is open; everything in the others, below their end, is safe. Before the first group of a segment
+//     is written, all of the one before it is safe.
 //   - Writing needs no manifest: the segments that it goes on in are named ahead (roll.go).
 //   - A segment is written front to back, once, under one nonce. After a restart or a failure the next group goes to
 //     another segment, or, where few are left after a restart, behind the last group that counts
 //     once all behind that is cleared (resume.go). So what a cut left behind is never behind
 //     something new.
 //   - The manifest names a file before anything depends on it, and stops naming it before it is touched again.
-//   - Of a log, a segment holds an unbroken run of batches, unless it is damaged or rewritten. A rewritten one holds pieces
-//     of batches, in spans within which no other segment has a batch of that log.
+//   - Of a log, a segment holds an unbroken run of batches, unless it is damaged or rewritten, or a batch cuts others
+//     (cut.go). A rewritten one holds pieces of batches, in spans within which no other segment has a batch of
+//     that log.
 //
 // Begin reading at Open (open.go, scan.go), then Write and Sync (write.go), then how segments follow each other
 // (roll.go), Reserve and Prepare (space.go) and Reclaim (reclaim.go), then Rewriting (rewrite.go, copy.go) and what it

@@ -208,7 +208,7 @@ func TestGoldenDirectoriesStayReadable(t *testing.T) {
 				}
 			}
 			hasPieces(t, j, c.pieces...)
-			if err := j.Write([]Batch{{3, 2, nil}}); !errors.Is(err, ErrDropped) {
+			if err := j.Write([]Batch{{Log: 3, Index: 2}}); !errors.Is(err, ErrDropped) {
 				t.Fatalf("%s: write to the dropped log: %v", c.dir, err)
 			}
 			write(t, j, 10, 5)

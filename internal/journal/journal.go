@@ -39,6 +39,7 @@ type tables struct {
 	lenient *lenientFS // of a journal that is only looked at
 	rebuilt bool       // without a manifest
 
+	cuts     bool            // batches may cut: the manifest says so
 	segments []*segmentState // in order of their ids
 	open     *segmentState   // of segments, being written; nil before the first group after Open and Recover
 	full     []*segmentState // of segments, written to the end or left so by a crash, and without a table yet
@@ -69,6 +70,7 @@ type tables struct {
 
 	writing writing // the task that writes
 
+	unsafeCuts    []cut           // in the open segment
 	dirty         []*logState     // with batches written since the last sync
 	failed        error           // of ErrFailed
 	torn          bool            // a group could not be written or synced
@@ -87,8 +89,9 @@ type tables struct {
 // Batch is what one call of the machine left to be remembered.
 type Batch struct {
 	Log   storage.LogID
-	Index storage.Index // Next(Log)
+	Index storage.Index // Next(Log), or less if it cuts
 	Data  []byte        // at most BatchBytesMax; lent until Write returns
+	Cuts  bool          // it replaces the batch of that index, and all behind it: see cut.go
 }
 
 // Next returns the index that the next batch of log must have.

@@ -43,7 +43,7 @@ func write(t testing.TB, j *Journal, n int, logs ...storage.LogID) {
 	t.Helper()
 	var group []Batch
 	for _, log := range logs {
-		group = append(group, Batch{log, j.Next(log), data(log, j.Next(log), n)})
+		group = append(group, Batch{Log: log, Index: j.Next(log), Data: data(log, j.Next(log), n)})
 	}
 	if err := put(j, group); err != nil {
 		t.Fatalf("write: %v", err)

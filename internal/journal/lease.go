@@ -54,7 +54,9 @@ func (j *Journal) Lease() (*Lease, error) {
 		return nil, j.failed
 	}
 	l := &Lease{Unfinished: j.made(unfinishedName, []byte(unfinishedText))}
-	shown := &Journal{tables: &tables{logs: j.logs, dropped: j.dropped, nextID: j.nextID, nextFile: j.nextFile}}
+	shown := &Journal{tables: &tables{
+		logs: j.logs, dropped: j.dropped, nextID: j.nextID, nextFile: j.nextFile, cuts: j.cuts,
+	}}
 	for _, s := range j.segments {
 		f, err := j.leaseSegment(s)
 		if err != nil {
@@ -93,7 +95,7 @@ func (l *Lease) add(name string, f LeasedFile) {
 func (j *Journal) leaseSegment(s *segmentState) (LeasedFile, error) {
 	c := &segmentState{File: segment.File{
 		ID: s.ID, Number: s.Number, Nonce: s.Nonce, Seed: s.Seed, Size: s.Size,
-		End: s.End, Table: s.Table, Rewritten: s.Rewritten,
+		End: s.End, Table: s.Table, Rewritten: s.Rewritten, Void: maps.Clone(s.Void),
 	}}
 	f := LeasedFile{Name: j.path(s.Name()), fs: j.fs, s: c}
 	if s.damaged {

@@ -40,7 +40,9 @@ type logState struct {
 	reached    storage.Index // a log of pages: the last batch it had when the manifest was written, reclaimed or not
 	unnamed    storage.Index // a log of pages: from here on, no checkpoint names a page; 0: not known
 	fault      *Fault
-	doubted    bool // damage may have held batches behind the last one
+	found      []finding     // by Open, until settleFindings
+	covering   storage.Index // a checkpoint of it is being written; 0: none is
+	doubted    bool          // damage may have held batches behind the last one
 }
 
 // find returns the span with the batch, nil if there is none.

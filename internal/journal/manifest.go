@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/bartleby-mq/bartleby/internal/journal/segment"
@@ -24,6 +25,11 @@ import (
 //	    spares:      file, size, nonce u64
 //	    checkpoints: log u32, checksum u32; at, file, size u64
 //	    dropped:     log u32, zero u32
+//
+// If batches may cut, the format is 3, and the number of voids follows the counts, u32, and zero, u32. Behind the
+// dropped logs are the
+//
+//	voids: id of a segment u64; log u32, zero u32; first index u64 from which its batches do not count
 const (
 	manifestName        = "manifest"
 	manifestTemp        = "manifest.new"
@@ -33,6 +39,8 @@ const (
 	manifestSpare       = 24
 	manifestCheckpoint  = 32
 	manifestDropped     = 8
+	manifestVoid        = 24
+	manifestVoids       = 8 // their number
 )
 
 // encodeManifest renders the journal's present state, with more segments ahead if so asked.
@@ -51,6 +59,9 @@ func (j *Journal) encodeManifest(more ...*segmentState) []byte {
 	}
 	p := make([]byte, manifestHeaderBytes, manifestHeaderBytes+manifestSegment*len(segments)+manifestSpare*len(spares)+
 		manifestCheckpoint*len(checkpoints)+manifestDropped*len(dropped))
+	if j.cuts {
+		p = le.AppendUint64(p, uint64(voids(segments)))
+	}
 	for i, s := range segments {
 		end := s.End
 		if s == j.open || i >= len(j.segments) {
@@ -78,8 +89,15 @@ func (j *Journal) encodeManifest(more ...*segmentState) []byte {
 		p = le.AppendUint32(p, uint32(log))
 		p = le.AppendUint32(p, 0)
 	}
+	for _, s := range segments {
+		for _, log := range slices.Sorted(maps.Keys(s.Void)) {
+			p = le.AppendUint64(p, s.ID)
+			p = le.AppendUint64(p, uint64(log))
+			p = le.AppendUint64(p, uint64(s.Void[log]))
+		}
+	}
 	copy(p, manifestMagic)
-	le.PutUint32(p[8:], segment.FormatNumber)
+	le.PutUint32(p[8:], j.format())
 	le.PutUint64(p[16:], uint64(len(p)))
 	le.PutUint64(p[24:], j.nextID)
 	le.PutUint64(p[32:], j.nextFile)
@@ -89,6 +107,22 @@ func (j *Journal) encodeManifest(more ...*segmentState) []byte {
 	le.PutUint32(p[52:], uint32(len(dropped)))
 	le.PutUint32(p[12:], segment.Checksum(0, p[16:]))
 	return p
+}
+
+// format is that of the manifest.
+func (j *Journal) format() uint32 {
+	if j.cuts {
+		return segment.FormatCuts
+	}
+	return segment.FormatNumber
+}
+
+// voids is how many the manifest names.
+func voids(segments []*segmentState) (n int) {
+	for _, s := range segments {
+		n += len(s.Void)
+	}
+	return n
 }
 
 // le is how numbers lie on the disk.
@@ -102,9 +136,11 @@ func (j *Journal) decodeManifest(p []byte) error {
 	if len(p) < 16 || string(p[:8]) != manifestMagic {
 		return errors.New("not the manifest of a Bartleby journal")
 	}
-	if n := le.Uint32(p[8:]); n < segment.FormatOldest || n > segment.FormatNumber {
-		return fmt.Errorf("%w %d: this version of Bartleby reads formats %d to %d", errFormat, n, segment.FormatOldest, segment.FormatNumber)
+	if n := le.Uint32(p[8:]); n < segment.FormatOldest || n > segment.FormatCuts {
+		return fmt.Errorf("%w %d: this version of Bartleby reads formats %d to %d",
+			errFormat, n, segment.FormatOldest, segment.FormatCuts)
 	}
+	j.cuts = le.Uint32(p[8:]) == segment.FormatCuts
 	if len(p) < manifestHeaderBytes || le.Uint64(p[16:]) != uint64(len(p)) ||
 		le.Uint32(p[12:]) != segment.Checksum(0, p[16:]) {
 		return errors.New("checksum mismatch")
@@ -112,10 +148,20 @@ func (j *Journal) decodeManifest(p []byte) error {
 	j.nextID, j.nextFile = le.Uint64(p[24:]), le.Uint64(p[32:])
 	segments, spares := int(le.Uint32(p[40:])), int(le.Uint32(p[44:]))
 	checkpoints, dropped := int(le.Uint32(p[48:])), int(le.Uint32(p[52:]))
-	if manifestHeaderBytes+segments*manifestSegment+spares*manifestSpare+checkpoints*manifestCheckpoint+dropped*manifestDropped != len(p) {
+	size := manifestHeaderBytes + segments*manifestSegment + spares*manifestSpare + checkpoints*manifestCheckpoint +
+		dropped*manifestDropped
+	void := 0
+	if j.cuts && len(p) >= manifestHeaderBytes+manifestVoids {
+		void = int(le.Uint32(p[manifestHeaderBytes:]))
+		size += manifestVoids + void*manifestVoid
+	}
+	if size != len(p) {
 		return errors.New("the counts are inconsistent")
 	}
 	p = p[manifestHeaderBytes:]
+	if j.cuts {
+		p = p[manifestVoids:]
+	}
 	for range segments {
 		s := &segmentState{File: segment.File{
 			ID: le.Uint64(p), Number: le.Uint64(p[8:]), Nonce: le.Uint64(p[16:]), Size: int64(le.Uint64(p[24:])), End: int64(le.Uint64(p[32:])),
@@ -142,6 +188,14 @@ func (j *Journal) decodeManifest(p []byte) error {
 	for range dropped {
 		j.dropped[storage.LogID(le.Uint32(p))] = true
 		p = p[manifestDropped:]
+	}
+	for range void {
+		i := slices.IndexFunc(j.segments, func(s *segmentState) bool { return s.ID == le.Uint64(p) })
+		if i < 0 {
+			return errors.New("a segment is missing of which it says what does not count")
+		}
+		j.segments[i].VoidFrom(storage.LogID(le.Uint32(p[8:])), storage.Index(le.Uint64(p[16:])))
+		p = p[manifestVoid:]
 	}
 	return nil
 }

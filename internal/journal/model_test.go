@@ -19,10 +19,12 @@ type model struct {
 	logs map[storage.LogID]*modelLog
 
 	journal  *Journal
+	cuts     bool       // batches cut others
 	dice     *rand.Rand // not nil: things happen beside others
 	writing  bool
 	keeping  bool
 	besides  int
+	cut      int   // times that a batch cut others
 	besideOf error // what went wrong there
 }
 
@@ -65,17 +67,6 @@ func (m *model) other() {
 	if !errors.Is(err, ErrNoSpace) {
 		m.besideOf = err
 	}
-}
-
-type modelLog struct {
-	sizes      []int         // of the batches written, from index 1
-	safe       storage.Index // last one reported safe
-	checkpoint storage.Index // last one that succeeded; a log of pages has none
-	trying     storage.Index // one whose outcome is unknown; 0: none
-	floor      storage.Index // batches above it are live
-	pieces     []storage.Ref // these, too, of those below
-	dropping   bool          // or dropped
-	named      storage.Index // a log of pages: a checkpoint may name those up to here
 }
 
 // modelLogs are four virtual hosts' logs, of which the last is dropped at times, and the logs of pages of two.
@@ -128,22 +119,6 @@ func (m *model) mark(ranges []Range) (refs []storage.Ref) {
 	return refs
 }
 
-// settle makes the batches up to floor dead, but for a few records, and some of the old ones.
-func (l *modelLog) settle(log storage.LogID, floor storage.Index, dice *rand.Rand) {
-	l.pieces = slices.DeleteFunc(l.pieces, func(storage.Ref) bool { return dice.IntN(8) == 0 })
-	for l.floor < floor {
-		l.floor++
-		n := l.sizes[l.floor-1]
-		for at := 0; at < n && dice.IntN(2) == 0; {
-			size := min(n-at, 1+dice.IntN(1+n/4))
-			if dice.IntN(4) == 0 {
-				l.pieces = append(l.pieces, storage.Ref{Log: log, Index: l.floor, Offset: uint32(at), Size: uint32(size)})
-			}
-			at += size
-		}
-	}
-}
-
 // step does one random thing to the journal, and notes what it led to.
 func (m *model) step(j *Journal, dice *rand.Rand) error {
 	m.journal, m.besideOf = j, nil
@@ -168,7 +143,7 @@ func (m *model) stepWriting(j *Journal, dice *rand.Rand) error {
 			return err
 		}
 		for _, l := range m.logs {
-			l.safe = storage.Index(len(l.sizes))
+			l.safe, l.before = storage.Index(len(l.sizes)), nil
 		}
 		return nil
 	}
@@ -302,7 +277,10 @@ func (m *model) checkpoint(j *Journal, log storage.LogID, at storage.Index) erro
 func (m *model) write(j *Journal, dice *rand.Rand) error {
 	var group []Batch
 	total := 0
-	sizes := map[storage.LogID]int{}
+	before := map[storage.LogID]modelLog{}
+	for log, l := range m.logs {
+		before[log] = *l
+	}
 	for range 1 + dice.IntN(6) {
 		log := modelLogs[dice.IntN(len(modelLogs))]
 		l := m.logs[log]
@@ -313,9 +291,16 @@ func (m *model) write(j *Journal, dice *rand.Rand) error {
 		if dice.IntN(60) == 0 {
 			n = dice.IntN(100 << 10) // larger than a segment, at times
 		}
-		l.sizes = append(l.sizes, n)
-		sizes[log]++
-		group = append(group, Batch{log, storage.Index(len(l.sizes)), data(log, storage.Index(len(l.sizes)), n)})
+		life, cuts := 0, false
+		if first := l.mayCut(log); m.cuts && first > 0 && dice.IntN(12) == 0 {
+			i := first + storage.Index(dice.IntN(len(l.sizes)-int(first)+1))
+			life, cuts = l.lives[i-1]+1, true
+			l.cut(i)
+			m.cut++
+		}
+		b := l.add(log, n, life)
+		b.Cuts = cuts
+		group = append(group, b)
 		total += n + Overhead
 	}
 	err := error(nil)
@@ -330,7 +315,10 @@ func (m *model) write(j *Journal, dice *rand.Rand) error {
 		err = m.run(j.WriteTask(group))
 	}
 	if err != nil && !errors.Is(err, ErrFailed) {
-		m.unwrite(sizes)
+		for log, l := range before {
+			at := m.logs[log]
+			at.sizes, at.lives, at.safe, at.before = l.sizes, l.lives, l.safe, l.before
+		}
 	}
 	if m.keeping && errors.Is(err, ErrUnready) {
 		return nil // an engine waits here
@@ -345,13 +333,6 @@ func (m *model) reserve(j *Journal, n int, use Use) error {
 	return m.keep(j, func(j *Journal) error { return j.Reserve(n, use) })
 }
 
-func (m *model) unwrite(sizes map[storage.LogID]int) {
-	for log, n := range sizes {
-		l := m.logs[log]
-		l.sizes = l.sizes[:len(l.sizes)-n]
-	}
-}
-
 // check compares the journal, just opened or recovered, with the model, and makes the model follow it where both
 // outcomes were allowed.
 func (m *model) check(j *Journal) error {
@@ -364,6 +345,7 @@ func (m *model) check(j *Journal) error {
 		if log.IsPages() && last < l.safe && last >= l.named { // nothing names the others
 			l.shed(last)
 		}
+		l.uncut(j, log)
 		if last < l.safe || last > storage.Index(len(l.sizes)) {
 			return fmt.Errorf("log %d ends at %d: %d were safe, %d written", log, last, l.safe, len(l.sizes))
 		}
@@ -371,7 +353,7 @@ func (m *model) check(j *Journal) error {
 		if safe < l.safe || safe > last {
 			return fmt.Errorf("log %d: safe is %d of %d, and was %d", log, safe, last, l.safe)
 		}
-		l.sizes, l.safe = l.sizes[:last], safe
+		l.sizes, l.lives, l.safe = l.sizes[:last], l.lives[:last], safe
 		at, s, err := j.LoadCheckpoint(log)
 		switch {
 		case errors.Is(err, ErrNoCheckpoint):
@@ -396,61 +378,6 @@ func (m *model) check(j *Journal) error {
 	return nil
 }
 
-// checkRecords reads every record that is live.
-func (l *modelLog) checkRecords(j *Journal, log storage.LogID) error {
-	if l.dropping {
-		return nil
-	}
-	refs := slices.Clone(l.pieces)
-	for i := l.floor + 1; i <= l.safe; i++ {
-		if n := l.sizes[i-1]; n > 0 {
-			refs = append(refs, storage.Ref{Log: log, Index: i, Size: uint32(n)})
-		}
-	}
-	for _, r := range refs {
-		p := make([]byte, r.Size)
-		if _, err := j.ReadAt(p, r); errors.Is(err, ErrGone) && log.IsPages() && r.Index > l.named {
-			l.lose(refs, r) // nothing names it
-			continue
-		} else if err != nil {
-			return fmt.Errorf("%+v: %w", r, err)
-		}
-		if !bytes.Equal(p, data(log, r.Index, l.sizes[r.Index-1])[r.Offset:][:r.Size]) {
-			return fmt.Errorf("%+v: other bytes than written", r)
-		}
-	}
-	return nil
-}
-
-// checkBatches reads every batch that a checkpoint does not cover, twice: alone and by Replay.
-func (l *modelLog) checkBatches(j *Journal, log storage.LogID) error {
-	if log.IsPages() {
-		return nil
-	}
-	last := storage.Index(len(l.sizes))
-	for i := l.checkpoint + 1; i <= last; i++ {
-		p, err := j.ReadBatch(nil, log, i)
-		if err != nil {
-			return err
-		}
-		if !bytes.Equal(p, data(log, i, l.sizes[i-1])) {
-			return fmt.Errorf("log %d, index %d: other bytes than written", log, i)
-		}
-	}
-	want := l.checkpoint + 1
-	err := j.Replay(log, func(i storage.Index, p []byte) error {
-		if i != want || !bytes.Equal(p, data(log, i, l.sizes[i-1])) {
-			return fmt.Errorf("log %d: replay: index %d, want %d", log, i, want)
-		}
-		want++
-		return nil
-	})
-	if err == nil && want != last+1 {
-		err = fmt.Errorf("log %d: replay ended at %d, want %d", log, want-1, last)
-	}
-	return err
-}
-
 // walkSteps are enough for segments to be closed, given back and used again.
 const walkSteps = 100
 
@@ -468,6 +395,11 @@ func walk(fs vfs.FS, m *model, seed uint64, o Options) (*Journal, error) {
 	}
 	if len(r.Faults) > 0 {
 		return j, &r.Faults[0]
+	}
+	if m.cuts = m.cuts || seed%4 >= 2; m.cuts {
+		if err := j.AllowCuts(); err != nil {
+			return j, err
+		}
 	}
 	if err := m.check(j); err != nil {
 		return j, err
@@ -558,11 +490,11 @@ func TestWriteRefusesBeforeItWrites(t *testing.T) {
 	write(t, j, 10, 1, 2)
 	end := j.open.End
 	for what, group := range map[string][]Batch{
-		"gap":      {{1, 2, nil}, {2, 3, nil}},
-		"again":    {{2, 2, nil}, {1, 1, nil}},
-		"twice":    {{1, 2, nil}, {1, 2, nil}},
-		"first":    {{3, 2, nil}},
-		"no index": {{3, 0, nil}},
+		"gap":      {{Log: 1, Index: 2}, {Log: 2, Index: 3}},
+		"again":    {{Log: 2, Index: 2}, {Log: 1, Index: 1}},
+		"twice":    {{Log: 1, Index: 2}, {Log: 1, Index: 2}},
+		"first":    {{Log: 3, Index: 2}},
+		"no index": {{Log: 3, Index: 0}},
 	} {
 		if err := j.Write(group); !errors.Is(err, ErrOrder) {
 			t.Errorf("%s: %v", what, err)
@@ -571,11 +503,11 @@ func TestWriteRefusesBeforeItWrites(t *testing.T) {
 	if j.open.End != end || j.Next(1) != 2 || j.Next(3) != 1 || len(j.Logs()) != 2 {
 		t.Errorf("a refused group left a trace: %+v", j.Logs())
 	}
-	if err := j.Write([]Batch{{1, 2, nil}, {2, 2, nil}, {1, 3, nil}}); err != nil {
+	if err := j.Write([]Batch{{Log: 1, Index: 2}, {Log: 2, Index: 2}, {Log: 1, Index: 3}}); err != nil {
 		t.Error(err)
 	}
 	must(t, j.Close())
-	if err := j.Write([]Batch{{1, 4, nil}}); !errors.Is(err, ErrClosed) {
+	if err := j.Write([]Batch{{Log: 1, Index: 4}}); !errors.Is(err, ErrClosed) {
 		t.Errorf("write after close: %v", err)
 	}
 }

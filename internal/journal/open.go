@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/journal/segment"
+	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
@@ -95,6 +96,7 @@ func (j *Journal) loadLogs(r *Report) error {
 	if err := j.loadSegments(false, r); err != nil {
 		return err
 	}
+	j.settleFindings()
 	j.suspect(r)
 	if err := j.loadSegments(true, r); err != nil {
 		return err
@@ -297,26 +299,48 @@ func (j *Journal) join(sp *segment.Span, at int64) {
 		j.joinPages(l, sp, at)
 		return
 	}
+	if n := len(l.spans); j.rebuilt && n > 0 && sp.First <= l.spans[n-1].Last() {
+		j.cutFrom(l, sp.First, func(in *segment.File) { in.VoidFrom(l.id, sp.First) }) // as the manifest would say
+	}
 	expected, gap := l.checkpoint.at+1, false
 	if n := len(l.spans); n > 0 {
 		before := l.spans[n-1]
 		expected = before.Last() + 1
-		gap = sp.First < expected || before.Seg == sp.Seg // a segment is reclaimed whole: in one, nothing goes missing
+		// a segment is reclaimed whole: in one, nothing goes missing
+		gap = sp.First < expected || sp.First > expected && before.Seg == sp.Seg
 		if !gap {
 			expected = max(expected, l.checkpoint.at+1)
 		}
 	}
 	if gap || sp.First > expected {
+		missing := uint64(0)
+		what := fmt.Sprintf("batch %d follows batch %d", sp.First, expected-1)
 		if sp.First > expected {
-			j.explained += uint64(sp.First - expected)
+			missing = uint64(sp.First - expected)
+			what = fmt.Sprintf("batches %d to %d are missing", expected, sp.First-1)
 		}
-		what := fmt.Sprintf("batches %d to %d are missing", expected, sp.First-1)
-		if sp.First < expected {
-			what = fmt.Sprintf("batch %d follows batch %d", sp.First, expected-1)
-		}
-		j.blame(l, sp.Seg, at, what)
+		l.found = append(l.found, finding{sp.First, j.faultOf(l, sp.Seg, at, what), missing})
 	}
 	l.spans = append(l.spans, sp)
+}
+
+// A finding is what is wrong at a batch, unless a later one cuts it.
+type finding struct {
+	at      storage.Index
+	fault   *Fault
+	missing uint64 // batches before it
+}
+
+// settleFindings makes the first finding of each log its fault, once all batches are known that may cut.
+func (j *Journal) settleFindings() {
+	for _, l := range j.logs {
+		for _, f := range l.found {
+			if j.explained += f.missing; l.fault == nil {
+				l.fault = f.fault
+			}
+		}
+		l.found = nil
+	}
 }
 
 // joinPages adds a span to a log of pages, of which segments are given back one by one: who misses a page finds out
@@ -335,14 +359,17 @@ func (j *Journal) joinPages(l *logState, sp *segment.Span, at int64) {
 
 // blame notes a fault of l; the first one counts. Known damage is named rather than the place where it shows.
 func (j *Journal) blame(l *logState, s *segment.File, at int64, what string) {
-	if l.fault != nil {
-		return
+	if l.fault == nil {
+		l.fault = j.faultOf(l, s, at, what)
 	}
+}
+
+// faultOf is the fault that blame notes.
+func (j *Journal) faultOf(l *logState, s *segment.File, at int64, what string) *Fault {
 	if j.damage != nil {
-		l.fault = &Fault{Log: l.id, File: j.damage.File, Offset: j.damage.Offset, What: what}
-	} else {
-		l.fault = s.Fault(l.id, at, what)
+		return &Fault{Log: l.id, File: j.damage.File, Offset: j.damage.Offset, What: what}
 	}
+	return s.Fault(l.id, at, what)
 }
 
 // suspect blames, if damage swallowed batches that no gap accounts for, every log that has no batch behind it: its last

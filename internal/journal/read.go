@@ -26,7 +26,7 @@ func (j *Journal) ReadBatch(buf []byte, log storage.LogID, index storage.Index) 
 		return nil, sp.Seg.ReadError(err)
 	}
 	var h segment.BatchHeader
-	if !h.Parse(raw, sp.Seg.Seed) || h != (segment.BatchHeader{Log: log, Index: index, Size: e.Size}) {
+	if !h.Parse(raw, sp.Seg.Seed) || !h.IsWhole(log, index, e.Size) {
 		return nil, sp.Seg.Fault(log, int64(e.Pos), fmt.Sprintf("batch %d is damaged", index))
 	}
 	data, bad := segment.Unchunk(raw[segment.BatchHeaderBytes:], int(e.Size), sp.Seg.Seed)

@@ -68,7 +68,7 @@ func (j *Journal) dead(s *segmentState, live Live) bool {
 // covered reports whether a restart does without the batches in s, but for records that are live. What is left of
 // damaged segments is evidence as long as a log has a fault; of a rewritten one nobody knows what is missing.
 func (j *Journal) covered(s *segmentState) bool {
-	if s.damaged && (s.Rewritten || j.faulty()) {
+	if s.damaged && (s.Rewritten || j.faulty()) || j.isBeingCut(s) {
 		return false
 	}
 	for _, sp := range s.Spans {

@@ -294,7 +294,7 @@ func (p *plainSegment) finish() (*segmentState, error) {
 	}
 	err := p.flush()
 	if err == nil {
-		s.Table, err = s.WriteTable()
+		s.Table, err = s.WriteTable(s.Spans)
 	}
 	if err == nil {
 		s.Size = segment.RoundUp(s.Table.At+s.TableBytes(), vfs.BlockBytes)

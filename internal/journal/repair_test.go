@@ -39,7 +39,7 @@ func TestLookingChangesNothing(t *testing.T) {
 		if len(damage) > 0 {
 			t.Fatalf("%s: damage %+v", how, damage)
 		}
-		if err := j.Write([]Batch{{1, j.Next(1), nil}}); !errors.Is(err, ErrLooking) {
+		if err := j.Write([]Batch{{Log: 1, Index: j.Next(1)}}); !errors.Is(err, ErrLooking) {
 			t.Fatalf("%s: write: %v", how, err)
 		}
 		if _, _, err := Look(fs, small()); !errors.Is(err, vfs.ErrLocked) {

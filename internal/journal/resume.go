@@ -22,7 +22,7 @@ func (j *Journal) isScarce() bool { return j.o.ReserveBytes >= 0 && j.ready() < 
 func (j *Journal) resume() error {
 	for shed := false; j.isScarce(); shed = true {
 		last := j.lastWritten()
-		if last == nil || last.damaged {
+		if last == nil || last.damaged || len(last.Void) > 0 { // what comes there must count
 			return nil
 		}
 		end, err := j.endOfCounted(last)
@@ -126,6 +126,7 @@ func (j *Journal) continueIn(s *segmentState, end int64, named bool) error {
 		if err := j.scan(s, &Report{}); err != nil {
 			return err
 		}
+		j.settleFindings()
 		j.giveIndexesBack()
 	}
 	if s.damaged || s.Free(1, 1) < segment.GroupHeaderBytes {
@@ -161,12 +162,13 @@ func (j *Journal) giveIndexesBack() {
 	}
 }
 
-// isLastOfAll reports whether s has the last batches of all logs of which it has any: of a log, a
-// segment holds an unbroken run.
+// isLastOfAll reports whether s has the last batches of all logs of which it has any.
 func (j *Journal) isLastOfAll(s *segmentState) bool {
 	return !slices.ContainsFunc(s.Spans, func(sp *segment.Span) bool {
 		l := j.logs[sp.Log]
-		return l != nil && !sp.Log.IsPages() && l.safe != sp.Last()
+		return l != nil && !sp.Log.IsPages() && !slices.ContainsFunc(s.Spans, func(of *segment.Span) bool {
+			return of.Log == sp.Log && of.Last() == l.safe
+		})
 	})
 }
 

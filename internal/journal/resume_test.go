@@ -35,7 +35,7 @@ func scarce(t *testing.T, m *vfs.Mem) (*vfs.Faulty, *Journal) {
 	fs.Budget(0)
 	for j.ready() > j.keep(Draining)+1 {
 		must(t, j.Reserve(20_000, Committed))
-		must(t, j.Write([]Batch{{1, j.Next(1), make([]byte, 20_000)}}))
+		must(t, j.Write([]Batch{{Log: 1, Index: j.Next(1), Data: make([]byte, 20_000)}}))
 	}
 	must(t, j.Sync())
 	return fs, j
@@ -53,11 +53,11 @@ func TestStartsInARowTakeNothingOfTheReserve(t *testing.T) {
 		pages, before := storage.LogID(1).Pages(), left(j)
 		for life := range lives {
 			must(t, j.Reserve(100+Overhead, Draining))
-			must(t, j.Write([]Batch{{1, j.Next(1), make([]byte, 100)}})) // an ack
+			must(t, j.Write([]Batch{{Log: 1, Index: j.Next(1), Data: make([]byte, 100)}})) // an ack
 			must(t, j.Sync())
 			for range life % 6 { // of a checkpoint that is never stored
 				must(t, j.Reserve(12_000+Overhead, Committed))
-				must(t, j.Write([]Batch{{pages, j.Next(pages), make([]byte, 12_000)}}))
+				must(t, j.Write([]Batch{{Log: pages, Index: j.Next(pages), Data: make([]byte, 12_000)}}))
 				must(t, j.Sync())
 			}
 			for range life % 3 { // names files, in some lives
@@ -90,7 +90,7 @@ func TestStartsInARowTakeNothingOfTheReserve(t *testing.T) {
 			}
 		}
 		must(t, j.Reserve(12_000+Overhead, Committed))
-		must(t, j.Write([]Batch{{pages, j.Next(pages), make([]byte, 12_000)}}))
+		must(t, j.Write([]Batch{{Log: pages, Index: j.Next(pages), Data: make([]byte, 12_000)}}))
 		must(t, j.Sync())
 		must(t, j.Checkpoint(1, j.Safe(1), make([]byte, 600)))
 		if n, err := j.Reclaim(nothing); n == 0 || err != nil {
@@ -110,7 +110,7 @@ func TestAStartKeepsThePagesOfItsCheckpoint(t *testing.T) {
 	add := func(n int) {
 		t.Helper()
 		must(t, j.Reserve(n+Overhead, Committed))
-		must(t, j.Write([]Batch{{pages, j.Next(pages), data(pages, j.Next(pages), n)}}))
+		must(t, j.Write([]Batch{{Log: pages, Index: j.Next(pages), Data: data(pages, j.Next(pages), n)}}))
 		must(t, j.Sync())
 	}
 	for range 3 {
@@ -147,7 +147,7 @@ func TestAStartKeepsPagesThatAnOlderVersionWrote(t *testing.T) {
 	pages := storage.LogID(1).Pages()
 	for range 3 {
 		must(t, j.Reserve(3000+Overhead, Committed))
-		must(t, j.Write([]Batch{{pages, j.Next(pages), data(pages, j.Next(pages), 3000)}}))
+		must(t, j.Write([]Batch{{Log: pages, Index: j.Next(pages), Data: data(pages, j.Next(pages), 3000)}}))
 		must(t, j.Sync())
 	}
 	last := j.Safe(pages)

@@ -271,7 +271,7 @@ func (w *Rewriting) finish() error {
 		return nil
 	}
 	var err error
-	if s.Table, err = s.WriteTable(); err != nil {
+	if s.Table, err = s.WriteTable(s.Spans); err != nil {
 		return err
 	}
 	w.written += s.Size - s.End

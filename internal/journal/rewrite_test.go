@@ -73,7 +73,7 @@ func TestLivePiecesSurviveRewriting(t *testing.T) {
 		var group []Batch
 		for _, log := range logs {
 			n := sizes[dice.IntN(len(sizes)-round%3)]
-			group = append(group, Batch{log, j.Next(log), data(log, j.Next(log), n)})
+			group = append(group, Batch{Log: log, Index: j.Next(log), Data: data(log, j.Next(log), n)})
 			for at := 0; at < n; {
 				size := min(1+dice.IntN(max(1, n/(1+dice.IntN(2000)))), n-at)
 				if dice.IntN(2) == 0 {

@@ -112,9 +112,10 @@ func (j *Journal) roll() {
 // safe, and known from its groups.
 func (j *Journal) closeOut() error {
 	s := j.full[0]
+	spans := s.Spans
 	var t segment.TableAt
 	err := j.onDisk(func() (err error) {
-		if t, err = s.WriteTable(); err == nil {
+		if t, err = s.WriteTable(spans); err == nil {
 			err = s.Disk.Sync()
 		}
 		return err
@@ -126,9 +127,7 @@ func (j *Journal) closeOut() error {
 	}
 	j.written.Tables += s.Shape().Bytes(int(t.Spans), t.Entries)
 	s.Table = t
-	for _, sp := range s.Spans {
-		sp.Entries, sp.Indexes = nil, nil
-	}
+	s.placed(spans)
 	return nil
 }
 

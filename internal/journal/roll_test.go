@@ -231,8 +231,8 @@ func TestRollingKeepsTheSegmentAhead(t *testing.T) {
 	must(t, j.name(0))
 	must(t, j.name(0))
 	size := int(capacity(j.o.SegmentBytes)) * 2 / 3
-	must(t, j.Write([]Batch{{1, 1, data(1, 1, size)}}))
-	write := j.WriteTask([]Batch{{1, 2, data(1, 2, size)}})
+	must(t, j.Write([]Batch{{Log: 1, Index: 1, Data: data(1, 1, size)}}))
+	write := j.WriteTask([]Batch{{Log: 1, Index: 2, Data: data(1, 2, size)}})
 	steps := 0
 	for ; write.Plan(); steps++ {
 		if err := j.Task((*Journal).unname).Run(); err != nil || steps == 0 && len(j.ahead) != 1 {

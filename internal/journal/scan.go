@@ -62,18 +62,23 @@ func (j *Journal) accept(s *segmentState, sc *segment.Scanner) {
 	}
 	for _, b := range sc.Found {
 		e := segment.Entry{Pos: uint32(b.Pos), Size: b.Header.Size}
+		if s.IsVoid(b.Header.Log, b.Header.Index) {
+			s.Batches++
+			continue
+		}
 		if s.Rewritten {
 			s.AddPartial(b.Header.Log, b.Header.Index, e, b.Header.Flags&segment.FlagBegins != 0)
 			continue
+		}
+		if b.Header.Flags&segment.FlagCuts != 0 && !j.dropped[b.Header.Log] {
+			j.foundCut(j.log(b.Header.Log), b.Header.Index, s)
 		}
 		if sp := s.Add(b.Header.Log, b.Header.Index, e); sp != nil {
 			j.join(sp, b.Pos)
 		}
 		if b.Bad != 0 && !j.dropped[b.Header.Log] && !b.Header.Log.IsPages() {
 			l := j.log(b.Header.Log)
-			if l.fault == nil {
-				l.fault = s.Fault(l.id, b.Bad, sc.Harm())
-			}
+			l.found = append(l.found, finding{at: b.Header.Index, fault: s.Fault(l.id, b.Bad, sc.Harm())})
 		}
 	}
 	sc.Seen = sc.Group.Before + uint64(len(sc.Found))

@@ -45,7 +45,7 @@ func (d *depot) come() {
 	d.batches = append(d.batches, bytes)
 	d.bodies += bytes
 	must(d.t, d.j.Reserve(len(d.group)+Overhead, Growing))
-	must(d.t, d.j.Write([]Batch{{1, index, d.group}}))
+	must(d.t, d.j.Write([]Batch{{Log: 1, Index: index, Data: d.group}}))
 	d.group = d.group[:0]
 }
 

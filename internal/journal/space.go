@@ -319,7 +319,7 @@ func (j *Journal) nextStep(make bool) step {
 		return stepFirst
 	case len(j.ahead) == 0 && spare:
 		return stepName
-	case len(j.full) > 0:
+	case len(j.full) > 0 && len(j.unsafeCuts) == 0: // else its spans may be as they were before
 		return stepClose
 	case make && spare && j.exchanges():
 		return stepExchange

@@ -146,7 +146,7 @@ func TestReclaimKeepsWhatIsNeeded(t *testing.T) {
 	stock(t, j) // else the next start goes on in the open segment
 	must(t, j.Close())
 	j = mustOpen(t, fs, small())
-	if err := j.Write([]Batch{{2, 1, nil}}); !errors.Is(err, ErrDropped) {
+	if err := j.Write([]Batch{{Log: 2, Index: 1}}); !errors.Is(err, ErrDropped) {
 		t.Fatalf("write to a dropped log: %v", err)
 	}
 	last := j.Next(1) - 1

@@ -90,7 +90,7 @@ func sparselyWritten(t *testing.T, size int) (j *Journal, live []storage.Ref) {
 	for len(j.segments) < 4 {
 		var group []Batch
 		for i := j.Next(1); len(group) < 1+10_000/size; i++ {
-			group = append(group, Batch{1, i, data(1, i, size)})
+			group = append(group, Batch{Log: 1, Index: i, Data: data(1, i, size)})
 			for at := 100; at+100 <= size; at += 200 {
 				live = append(live, storage.Ref{Log: 1, Index: i, Offset: uint32(at), Size: 100})
 			}

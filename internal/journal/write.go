@@ -74,10 +74,13 @@ func (j *Journal) check(group []Batch) error {
 			return fmt.Errorf("%w: log %d", ErrDropped, b.Log)
 		case l.fault != nil:
 			return l.fault
-		case b.Index != l.want:
+		case b.Cuts && !j.mayCut(l, b.Index):
+			return fmt.Errorf("%w: log %d, index %d cannot be replaced: next %d, checkpoint %d",
+				ErrOrder, b.Log, b.Index, l.want, l.checkpoint.at)
+		case !b.Cuts && b.Index != l.want:
 			return fmt.Errorf("%w: log %d, index %d, expected %d", ErrOrder, b.Log, b.Index, l.want)
 		}
-		l.want++
+		l.want = b.Index + 1
 	}
 	return nil
 }
@@ -102,6 +105,9 @@ func (j *Journal) wrote(h *segment.GroupHeader, group []Batch) {
 	for i := range group {
 		b := &group[i]
 		l := j.log(b.Log)
+		if b.Cuts {
+			j.cutBy(l, b.Index)
+		}
 		if sp := s.Add(b.Log, b.Index, segment.Entry{Pos: uint32(pos), Size: uint32(len(b.Data))}); sp != nil {
 			l.spans = append(l.spans, sp)
 		}
@@ -122,7 +128,11 @@ func (j *Journal) put(s *segmentState, h segment.GroupHeader, group []Batch) err
 	w := segment.Writer{File: &s.File, Buf: j.buf, At: h.At}
 	h.Put(w.Next(segment.GroupHeaderBytes), s.Seed)
 	for i := range group {
-		w.Batch(group[i].Log, group[i].Index, group[i].Data)
+		flags := uint32(0)
+		if group[i].Cuts {
+			flags = segment.FlagCuts
+		}
+		w.Batch(group[i].Log, group[i].Index, group[i].Data, flags)
 	}
 	return w.Finish()
 }
@@ -146,6 +156,7 @@ func (j *Journal) synced() {
 		l.safe, l.dirty = l.next-1, false
 	}
 	j.dirty = j.dirty[:0]
+	j.cutsAreSafe()
 }
 
 // MarkSafe writes and syncs a record with the position known safe, so that damage to anything before it is told from an
@@ -188,6 +199,7 @@ func (j *Journal) Recover() error {
 			l.next, l.dirty = max(l.safe, l.checkpoint.at, l.reached)+1, false
 		}
 		j.dirty = j.dirty[:0]
+		j.cutsAreLost()
 	}
 	if err := j.writeManifest(); err != nil {
 		return err

@@ -32,6 +32,9 @@ type File struct {
 	Table   TableAt                 // zero: the entries are in memory, and Open scans the file
 	Spans   []*Span                 // in the order in which they began; in the table, sorted by log and first
 	Latest  map[storage.LogID]*Span // by log, while the segment grows
+	// Void is, by log, from which index on its batches in this segment do not count: a later segment has others. Spans
+	// do not have them.
+	Void map[storage.LogID]storage.Index
 
 	// made of the live pieces of others: its spans have holes, its batches are partial
 	Rewritten bool
@@ -116,6 +119,55 @@ func (s *File) Cut(end int64) {
 		}
 	}
 	s.Spans = DropEmpty(s.Spans)
+}
+
+// Shorten takes the batches from index on out of a span of s, and returns what is left of it, nil if that is nothing.
+// The span itself stays as it is, and so does the list that had it: somebody may be writing the table.
+func (s *File) Shorten(sp *Span, index storage.Index) (left *Span) {
+	spans := make([]*Span, 0, len(s.Spans))
+	for _, of := range s.Spans {
+		if of == sp {
+			if left = sp.before(index); left == nil {
+				continue
+			}
+			of = left
+		}
+		spans = append(spans, of)
+	}
+	s.Spans = spans
+	if s.Latest[sp.Log] == sp {
+		delete(s.Latest, sp.Log)
+	}
+	return left
+}
+
+// before is the part of a span before index, nil if there is none.
+func (s *Span) before(index storage.Index) *Span {
+	if s.First >= index {
+		return nil
+	}
+	part := *s
+	part.Count = uint32(index - s.First)
+	if s.Entries != nil {
+		part.Entries = slices.Clip(s.Entries[:part.Count])
+	}
+	return &part
+}
+
+// VoidFrom notes that batches of a log from index on do not count.
+func (s *File) VoidFrom(log storage.LogID, index storage.Index) {
+	if s.Void == nil {
+		s.Void = map[storage.LogID]storage.Index{}
+	}
+	if from, ok := s.Void[log]; !ok || index < from {
+		s.Void[log] = index
+	}
+}
+
+// IsVoid reports whether a batch does not count.
+func (s *File) IsVoid(log storage.LogID, index storage.Index) bool {
+	from, ok := s.Void[log]
+	return ok && index >= from
 }
 
 // DropEmpty leaves out the spans that have lost all of their batches.

@@ -18,6 +18,7 @@ import (
 //	chunk   = up to ChunkBytes of data, checksum
 const (
 	FormatNumber = 2 // of what is written
+	FormatCuts   = 3 // of a journal with batches that cut, which earlier versions of Bartleby must not open
 	FormatOldest = 1 // that is read: it has no rewritten segments
 
 	segmentMagic     = 0x47455342 // "BSEG"
@@ -103,13 +104,21 @@ func (g *GroupHeader) Parse(p []byte, seed uint32, at int64) bool {
 //	 0  checksum u32  of nonce, bytes 4 to 24
 //	 4  size     u32  of the data
 //	 8  log      u32
-//	12  flags    u32  of a partial batch; else zero
+//	12  flags    u32
 //	16  index    u64
 type BatchHeader struct {
 	Log   storage.LogID
 	Index storage.Index
 	Size  uint32
 	Flags uint32
+}
+
+// FlagCuts marks a batch that replaces those of its log that stand before it in the journal, from its index on.
+const FlagCuts = 4
+
+// IsWhole reports whether it heads the batch of a log with that index and that many bytes, all of them.
+func (b *BatchHeader) IsWhole(log storage.LogID, index storage.Index, size uint32) bool {
+	return b.Log == log && b.Index == index && b.Size == size && b.Flags&^FlagCuts == 0
 }
 
 // Put writes the header to p.

@@ -91,9 +91,9 @@ type TableAt struct {
 // PlainTableBytes is how many bytes the table of a segment has that is not rewritten.
 func PlainTableBytes(spans int, entries uint64) int64 { return plainShape.Bytes(spans, entries) }
 
-// WriteTable writes the table of s behind its last group, without syncing it.
-func (s *File) WriteTable() (TableAt, error) {
-	spans := slices.Clone(s.Spans)
+// WriteTable writes the table of these spans of s behind its last group, without syncing it.
+func (s *File) WriteTable(spans []*Span) (TableAt, error) {
+	spans = slices.Clone(spans)
 	slices.SortFunc(spans, func(a, b *Span) int {
 		return cmp.Or(cmp.Compare(a.Log, b.Log), cmp.Compare(a.First, b.First))
 	})
@@ -173,11 +173,22 @@ func (s *File) ReadDirectory() error {
 		}
 		s.Spans[i], q = sp, q[h.span:]
 	}
+	s.dropVoid()
 	for range h.fences(s.Table.Entries) {
 		s.fences, q = append(s.fences, storage.Index(le.Uint64(q))), q[fenceBytes:]
 	}
 	s.Batches = s.Table.Entries
 	return nil
+}
+
+// dropVoid leaves out of the spans what does not count.
+func (s *File) dropVoid() {
+	for i, sp := range s.Spans {
+		if s.IsVoid(sp.Log, sp.Last()) {
+			s.Spans[i] = sp.before(s.Void[sp.Log])
+		}
+	}
+	s.Spans = slices.DeleteFunc(s.Spans, func(sp *Span) bool { return sp == nil })
 }
 
 // Lookup returns the entry of the batch; ok tells whether the span has it, which between its first and its last only

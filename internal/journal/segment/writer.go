@@ -31,9 +31,9 @@ func (w *Writer) flush(n int) {
 	w.At += int64(n)
 }
 
-// Batch adds a batch: its header, then chunks with their checksums.
-func (w *Writer) Batch(log storage.LogID, index storage.Index, data []byte) {
-	h := BatchHeader{Log: log, Index: index, Size: uint32(len(data))}
+// Batch adds a batch with these flags: its header, then chunks with their checksums.
+func (w *Writer) Batch(log storage.LogID, index storage.Index, data []byte, flags uint32) {
+	h := BatchHeader{Log: log, Index: index, Size: uint32(len(data)), Flags: flags}
 	h.Put(w.Next(BatchHeaderBytes), w.File.Seed)
 	for len(data) > 0 {
 		n := min(len(data), ChunkBytes)

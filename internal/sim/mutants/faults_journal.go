@@ -20,7 +20,7 @@ func faultsOfJournal() []fault {
 				},
 				{
 					file:  journalDir + "roll.go",
-					at:    `if t, err = s.WriteTable(); err == nil`,
+					at:    `if t, err = s.WriteTable(spans); err == nil`,
 					after: ` && !j.o.planted(FAULT)`,
 				},
 			},

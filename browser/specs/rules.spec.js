@@ -116,7 +116,7 @@ world.test(
       false,
       'a step has no unit',
     );
-    await steps.fill('1m,5m');
+    await steps.fill('1 min, 5 min'); // as the console shows them
     await c.text('duration.is', { time: '1 minute, 5 minutes' }).waitFor();
     await c.field('setting.delayed-retry-jitter', {}, retries).fill('10');
     const plan = retries.getByRole('status');
@@ -135,7 +135,7 @@ world.test(
     await c.page.getByRole('link', { name: 'backoff', exact: true }).waitFor();
     const definition = {
       'delayed-retry-type': 'all',
-      'delayed-retry-steps': '1m,5m',
+      'delayed-retry-steps': '1m, 5m',
       'delayed-retry-jitter': 10,
       'delayed-retry-attempts': 3,
       'dead-letter-exchange': '',
@@ -144,7 +144,7 @@ world.test(
     await c.page.getByRole('row', { name: 'backoff' }).getByText(c.say('exchange.default'), { exact: true }).waitFor();
     assert.deepEqual((await c.broker.get('policies/%2F/backoff')).definition, definition);
     await c.open('/policies/edit?vhost=/&policy=backoff');
-    assert.equal(await steps.inputValue(), '1m,5m');
+    assert.equal(await steps.inputValue(), '1m, 5m');
     await c.page.getByRole('radio', { name: c.say('retry.formula'), exact: true }).check();
     await c.field('setting.delayed-retry-min', {}, retries).fill('1s');
     await c.field('setting.delayed-retry-backoff', {}, retries).selectOption('exponential');
@@ -206,9 +206,9 @@ world.test('a queue is created with settings of every part of the form', async (
   await c.page.getByRole('radio', { name: c.say('create.letters_exchange'), exact: true }).check();
   await c.field('setting.dead-letter-exchange').fill('dlx');
   await c.field('setting.dead-letter-strategy').selectOption('at-least-once');
-  await c.field('setting.message-ttl').fill('2 minutes');
+  await c.field('setting.message-ttl').fill('2 moments');
   await c.button('create.do').click();
-  await c.text('duration.wrong', { text: '2 minutes', examples: '90s, 15m, 1h30m' }).waitFor();
+  await c.text('duration.wrong', { text: '2 moments', examples: '90s, 15m, 1h30m' }).waitFor();
   await c.field('setting.message-ttl').fill('1m60s');
   await c.text('duration.is', { time: '2 minutes' }).waitFor();
   await c.field('setting.max-length').fill('7');

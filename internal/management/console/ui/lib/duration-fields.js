@@ -1,7 +1,7 @@
 // Fields of forms in which a duration is typed: 15m, 1h30m, 90s, or plain milliseconds.
 import { html, useEffect, useRef, useState } from './html.js';
 import { exact, t } from './i18n.js';
-import { durationText, readDuration, readSteps } from './duration.js';
+import { durationText, plainSteps, readDuration, readSteps } from './duration.js';
 import { Field } from './form.js';
 
 // Typed is a text that has to be read: read(text) gives {value} or {error}, which is shown when the field is left, and keeps a form from being
@@ -46,7 +46,7 @@ export function Duration({ value, min = 0, max = Infinity, ...rest }) {
 export function Steps({ value, ...rest }) {
   const read = (text) => {
     const got = readSteps(text);
-    return got.error ? wrong(got) : { value: text.trim() };
+    return got.error ? wrong(got) : { value: plainSteps(text) };
   };
   const meaning = (text) => t('duration.is', { time: readSteps(text).steps.map(exact).join(t('frame.comma')) });
   return html`<${Typed} ...${rest} value=${value} read=${read} write=${(text) => text ?? ''} meaning=${meaning} placeholder="1s, 5s, 30s" />`;

@@ -1,5 +1,5 @@
 // Durations as people write them, in the grammar of the broker: 90s, 1h30m, 1.5h. Pure. The broker's package duration is the source of
-// the grammar; a test compares both.
+// the grammar; a test compares both. What the console shows is read, too, and rewritten for the broker: 5 min, 1 hour 30 minutes, 5 分钟.
 
 const nanoseconds = {
   us: 1000n,
@@ -13,13 +13,29 @@ const nanoseconds = {
   w: 604_800_000_000_000n,
   f: 1_209_600_000_000_000n,
 };
+// shown are units as the console shows them, in its languages.
+const shown = {
+  second: 's',
+  seconds: 's',
+  minute: 'm',
+  minutes: 'm',
+  hour: 'h',
+  hours: 'h',
+  day: 'd',
+  days: 'd',
+  毫秒: 'ms',
+  秒: 's',
+  分钟: 'm',
+  小时: 'h',
+  天: 'd',
+};
 const longest = 36525n * nanoseconds.d; // a hundred years
 
 const refuse = (error, text, more = {}) => ({ error, params: { text, ...more } });
 
 // readDuration reads a text: {ms}, or {error, params}, the key of a text and its parameters. With bare, a whole number without a unit is ms.
-export function readDuration(given, bare = false) {
-  const text = given.trim();
+export function readDuration(typed, bare = false) {
+  const text = typed.trim();
   if (text === '0') return { ms: 0 };
   if (bare && /^\d+$/.test(text))
     return BigInt(text) * nanoseconds.ms > longest ? refuse('duration.long', text) : { ms: Number(text) };
@@ -27,8 +43,9 @@ export function readDuration(given, bare = false) {
   let sum = 0n;
   let rest = text;
   do {
-    const [all, whole, fraction = '', unit] = /^(\d+)(?:\.(\d+))?([^\d.]+)/.exec(rest) ?? [];
-    const length = all && nanoseconds[unit.toLowerCase().replace('μ', 'µ')];
+    const [all, whole, fraction = '', given] = /^(\d+)(?:\.(\d+))?\s*([^\d.\s]+)\s*/.exec(rest) ?? [];
+    const unit = given?.toLowerCase().replace('μ', 'µ');
+    const length = nanoseconds[shown[unit] ?? unit];
     if (!length) return refuse('duration.wrong', text, { examples: '90s, 15m, 1h30m' });
     sum += BigInt(whole) * length;
     let part = length;
@@ -65,13 +82,14 @@ export function durationText(ms) {
   return text;
 }
 
+const commas = /[,，、]/;
 const mostSteps = 64;
 const longestStep = 3650 * 864e5;
 
 // readSteps reads a list of waits such as 10m,30m,1h: {steps} in ms, or {error, params}. Source: RetrySteps in the broker's settings.
 export function readSteps(text) {
   const steps = [];
-  for (const raw of text.split(',')) {
+  for (const raw of text.split(commas)) {
     const { ms, error, params } = readDuration(raw);
     if (error) return raw.trim() === '' ? refuse('duration.no_step', text) : { error, params };
     if (ms < 1 || ms > longestStep) return refuse('duration.step_range', raw.trim());
@@ -79,4 +97,13 @@ export function readSteps(text) {
     steps.push(ms);
   }
   return { steps };
+}
+
+const plain = /^\s*([\d.]+[a-zµμ]+)+\s*$/i;
+
+// plainSteps is a list that readSteps reads, in the grammar of the broker: what is in it already stays as it is.
+export function plainSteps(text) {
+  const all = text.split(commas);
+  if (all.every((raw) => plain.test(raw)) && !/[，、]/.test(text)) return text.trim();
+  return all.map((raw) => (plain.test(raw) ? raw.trim() : durationText(readDuration(raw).ms))).join(', ');
 }

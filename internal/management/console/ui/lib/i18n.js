@@ -65,6 +65,7 @@ export const percent = (share) => units.percent(share, t);
 export const rate = (n) => units.rate(n, t);
 export const size = (bytes) => units.size(bytes, t);
 export const span = (ms) => units.span(ms, t);
+export const left = (ms) => units.left(ms, t);
 export const exact = (ms) => units.exact(ms, t);
 export const per = (ms) => units.per(ms, t);
 export const ago = (at, now) => units.ago(new Date(at).getTime(), now, t);

@@ -51,14 +51,21 @@ export function per(ms, say) {
   return one ? say(`unit.one_${one[0]}`) : span(ms, say);
 }
 
-// ago is a time as seen from another, by its largest unit: 3 min ago, in 2 h. Less than a second is now.
+// ago is a time as seen from another, by its largest unit: 3 min ago, in 2 h. What is over is rounded down, what comes to the nearest.
+// Less than a second is now.
 export function ago(at, now, say) {
-  const ms = at - now;
-  const [name, length] = ages.find(([, l]) => Math.abs(ms) >= l) || [];
-  if (!name) return say('unit.now');
-  const time = written(say, `unit.${name}`, Math.trunc(Math.abs(ms) / length));
-  return say(ms < 0 ? 'unit.ago' : 'unit.from_now', { time });
+  const ms = Math.abs(at - now);
+  const round = at < now ? Math.trunc : Math.round;
+  let i = ages.findIndex(([, length]) => ms >= length);
+  if (i < 0) return say('unit.now');
+  if (i > 0 && round(ms / ages[i][1]) * ages[i][1] >= ages[i - 1][1]) i--; // 60 min are 1 h
+  const [name, length] = ages[i];
+  const time = written(say, `unit.${name}`, Math.max(1, round(ms / length)));
+  return say(at < now ? 'unit.ago' : 'unit.from_now', { time });
 }
+
+// left is how long it takes until something is due, in ms, in whole seconds: not less than is left, and 0 s when it is due.
+export const left = (ms, say) => (ms > 0 ? span(Math.ceil(ms / 1000) * 1000, say) : written(say, 'unit.s', 0));
 
 // percent is a share, with at most one decimal.
 export const percent = (share, say) => written(say, 'unit.percent', Math.round(share * 1000) / 10);

@@ -17,7 +17,7 @@ import {
   groupOf,
   silent,
 } from '../pages/broker/settings.js';
-import { durationText, readDuration, readSteps } from '../lib/duration.js';
+import { durationText, plainSteps, readDuration, readSteps } from '../lib/duration.js';
 import { markOf, nextMark } from '../pages/broker/mark.js';
 
 const file = process.env.BARTLEBY_SETTINGS;
@@ -239,6 +239,24 @@ test('a number without a unit is milliseconds where a field counts in them, and 
   assert.deepEqual(readDuration('1.5', true).error, 'duration.no_unit');
   assert.deepEqual([0, 999, 5400000, 90061001].map(durationText), ['0', '999ms', '1h30m', '1d1h1m1s1ms']);
   assert.deepEqual([durationText(null), durationText(undefined)], ['', '']);
+});
+
+test('durations are read as the console shows them, and sent as the broker reads them', () => {
+  const shown = {
+    '5 s': 5e3,
+    '2 h 5 min': 75e5,
+    '1 d 2 h': 936e5,
+    '1 hour 30 minutes 5 seconds': 5405e3,
+    '15\u00a0min': 9e5,
+  };
+  const chinese = { '5 秒': 5e3, '2\u00a0小时 5\u00a0分钟': 75e5, '1 天': 864e5, '250 毫秒': 250 };
+  for (const [text, ms] of Object.entries({ ...shown, ...chinese })) assert.deepEqual(readDuration(text), { ms }, text);
+  for (const text of ['1 000 s', '5 s m', '1 h 30', '1 .5 s', '1. 5s', '5 constructor'])
+    assert.equal(readDuration(text).error, 'duration.wrong', text);
+  for (const text of ['5 s, 30 s, 5 min', '5 秒、30 秒、5 分钟', '5s，30s，5m'])
+    assert.deepEqual(readSteps(text), { steps: [5e3, 3e4, 3e5] }, text);
+  assert.equal(plainSteps(' 5 s, 90s,5 min,1.5h, 1h30m、2 分钟'), '5s, 90s, 5m, 1.5h, 1h30m, 2m');
+  assert.equal(plainSteps(' 1s,5s, 30s '), '1s,5s, 30s');
 });
 
 test('steps are refused with what is wrong', () => {

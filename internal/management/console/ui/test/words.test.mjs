@@ -72,6 +72,30 @@ const written = (lang) => {
   ].map((x) => x.replaceAll('\u00a0', ' '));
 };
 
+test('what is due is not less than it takes', () => {
+  const say = said('en');
+  const plain = (text) => text.replaceAll('\u00a0', ' ');
+  const s = 1000;
+  const rows = [290, 270, 269, 3599, 3601, 59.6, 45, 0.5, 86_000, 30.4 * 86_400].map((n) =>
+    plain(units.ago(n * s, 0, say)),
+  );
+  assert.deepEqual(rows, [
+    'in 5 min',
+    'in 5 min',
+    'in 4 min',
+    'in 1 h',
+    'in 1 h',
+    'in 1 min',
+    'in 45 s',
+    'just now',
+    'in 1 d',
+    'in 30 d',
+  ]);
+  assert.equal(plain(units.ago(0, 299 * s, say)), '4 min ago');
+  const left = [900_000, 899_001, 1, 0, -3000].map((ms) => plain(units.left(ms, say)));
+  assert.deepEqual(left, ['15 min', '15 min', '1 s', '0 s', '0 s']);
+});
+
 test('units are written one way in each language', () => {
   const numbers = [
     '416',

@@ -1,6 +1,6 @@
 // The first tab of a queue's page: figures, what is in force and why, and where its messages go.
 import { html, useRef, useState } from '../../lib/html.js';
-import { t, num, size, span, word } from '../../lib/i18n.js';
+import { t, left, num, size, word } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { href } from '../../lib/router.js';
@@ -113,7 +113,7 @@ export function Summary({ vhost, name, queue: q, at }) {
       ${q.idle_since && html`<dt>${t('queue.idle')}</dt><dd><${Ago} at=${q.idle_since} /></dd>`}
       <dt class="cap">${t('setting.delivery-limit')}</dt><dd>${q.delivery_limit === 'unlimited' ? t('queue.unlimited') : num(q.delivery_limit)}</dd>
       ${q.delayed_retry && explained.data && html`<dt class="cap">${t('setting.delayed-retry-type')}</dt><dd>${retries(explained.data.settings)}</dd>`}
-      ${q.next_delayed_at && html`<dt>${t('queue.next_retry')}</dt><dd>${span(q.next_delayed_at - Date.now())}</dd>`}
+      ${q.next_delayed_at && html`<dt>${t('queue.next_retry')}</dt><dd>${t('unit.from_now', { time: left(q.next_delayed_at - Date.now()) })}</dd>`}
       ${q.owner_pid_details && html`<dt>${t('queue.owner')}</dt><dd>${q.owner_pid_details.name}</dd>`}
     </dl></section>
     <${Shown} of=${explained}>${(d) => html`<${Settings} of=${d} />`}</${Shown}>

@@ -2,6 +2,7 @@
 // {vhost, queue, id, due_ms, why}.
 import { html, useState } from '../../lib/html.js';
 import { span, t } from '../../lib/i18n.js';
+import { now } from '../../lib/live.js';
 import { api, path } from '../../lib/api.js';
 import { Cancel, Dialog, attempt, confirm, open } from '../../lib/layers.js';
 import { Field, Radios } from '../../lib/form.js';
@@ -29,6 +30,14 @@ export const asWaiting = (l) => ({
   message_id: l.message_id,
   why: l.redelivered ? 'retry' : 'delivery-time',
 });
+
+const reading = 5000; // ms until a page has read that a message was sent
+
+// untilDue is how long it takes until a time, in ms; negative if it is over, and not only the page is late.
+export function untilDue(at) {
+  const ms = at - Math.max(now.value, Date.now());
+  return ms < 0 && ms >= -reading ? 0 : ms;
+}
 
 // lacks is what is missing to change messages: who may publish to a delayed exchange may change what waits there, who may consume
 // from a queue what waits in it.

@@ -1,9 +1,9 @@
 // The schedule: what waits for its instant, on a calendar and as a list; to call off, to move, to send early.
 import { html, useState } from '../../lib/html.js';
-import { t, clock, day, month, num, size, span, weekday } from '../../lib/i18n.js';
+import { t, clock, day, left, month, num, size, span, weekday } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { go, href, route, setQuery, to } from '../../lib/router.js';
-import { now, useData } from '../../lib/live.js';
+import { useData } from '../../lib/live.js';
 import { Table } from '../../lib/table.js';
 import { Empty, Failure, Loading, Shown } from '../../lib/states.js';
 import { When } from '../../lib/time.js';
@@ -15,7 +15,7 @@ import { count, grid, heat, range, step } from './calendar.js';
 import { countDue, useDue } from './due-counts.js';
 import { faultOf } from '../messages/badges.js';
 import { FilterBox } from '../messages/filter-box.js';
-import { act, lacks, move, originOf, scheduleKey } from './actions.js';
+import { act, lacks, move, originOf, scheduleKey, untilDue } from './actions.js';
 import { delayedCode } from '../code/clients.js';
 import { scheduledCommand } from '../code/commands.js';
 
@@ -107,7 +107,7 @@ function Exchanges({ all, chosen }) {
       setQuery({ exchange: s.exchange === chosen ? '' : s.exchange });
     }}>
       <b>${num(s.messages)}</b><span class="break">${s.exchange}${s.vhost !== '/' && html` <small>${s.vhost}</small>`}</span>
-      <span> · ${s.next_due_ms ? t('schedule.next', { time: span(Math.max(0, s.next_due_ms - Math.max(now.value, Date.now() - 5000))) }) : '–'}</span>
+      <span> · ${s.next_due_ms ? t('schedule.next', { time: left(untilDue(s.next_due_ms)) }) : '–'}</span>
       ${s.orphan && html`<span class="tag bad">${t('schedule.orphan')}</span>`}</a>`,
   )}</div>`;
 }
@@ -201,7 +201,7 @@ const keyOf = (x) => `${x.vhost} ${x.exchange} ${x.id}`;
 const page = (x) => to`/schedule/${x.vhost}/${x.exchange}/${x.id}`;
 
 function List({ list, selection, done, filter }) {
-  const until = (x) => x.due_ms - Math.max(now.value, Date.now() - 5000);
+  const until = (x) => untilDue(x.due_ms);
   const keyed = list.rows.some(scheduleKey);
   const columns = [
     {
@@ -219,7 +219,7 @@ function List({ list, selection, done, filter }) {
       align: 'end',
       value: until,
       render: (x) =>
-        until(x) < 0 ? html`<b class="reason">${t('schedule.late', { time: span(-until(x)) })}</b>` : span(until(x)),
+        until(x) < 0 ? html`<b class="reason">${t('schedule.late', { time: span(-until(x)) })}</b>` : left(until(x)),
     },
     {
       key: 'exchange',

@@ -1,9 +1,9 @@
 // One scheduled message: what it is, when it is due, where it will go; to call off, to move, to send early.
 import { html, useState } from '../../lib/html.js';
-import { t, size, span, word } from '../../lib/i18n.js';
+import { t, left, size, span, word } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { back, from, href, to } from '../../lib/router.js';
-import { now, useData } from '../../lib/live.js';
+import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
 import { When } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
@@ -11,7 +11,7 @@ import { Action } from '../../lib/action.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { Body, Headers, Properties, usualBytes } from '../messages/viewer.js';
 import { bytesOf } from '../messages/payload.js';
-import { act, lacks, move, originOf, scheduleKey } from './actions.js';
+import { act, lacks, move, originOf, scheduleKey, untilDue } from './actions.js';
 
 export function render({ params }) {
   const [whole, setWhole] = useState(false);
@@ -24,7 +24,7 @@ export function render({ params }) {
   useShortcuts({ Escape: ['keys.back', () => back(...list)] }, [at]);
   const m = got.data && { ...got.data, vhost: params.vhost };
   const gone = (done) => done && back(...list);
-  return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${up}>${t('schedule.title')}</a> <span aria-hidden="true">/</span>
+  return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${up}>${t('schedule.title')}</a> <span aria-hidden="true">›</span>
       <a href=${href(to`/exchanges/${params.vhost}/${params.exchange}`)}>${params.exchange}</a></nav>
     <div class="page-head"><h1>${t('scheduled.title', { id: m?.message_id || params.id })}</h1>${
       m &&
@@ -56,9 +56,9 @@ const bodyOf = (m) => ({
 
 // Way is when it goes, by which exchange, and to which queues if that were now.
 function Way({ message: m }) {
-  const left = m.due_ms - Math.max(now.value, Date.now() - 5000);
+  const ms = untilDue(m.due_ms);
   return html`<section class="card" aria-labelledby="way"><h2 id="way">${t('scheduled.way')}</h2>
-    <p><b><${When} at=${m.due_ms} /></b> <span class=${left < 0 ? 'reason' : 'faint'}>${left < 0 ? t('schedule.late', { time: span(-left) }) : t('scheduled.in', { time: span(left) })}</span></p>
+    <p><b><${When} at=${m.due_ms} /></b> <span class=${ms < 0 ? 'reason' : 'faint'}>${ms < 0 ? t('schedule.late', { time: span(-ms) }) : t('scheduled.in', { time: left(ms) })}</span></p>
     <p>${t('scheduled.by')} <a class="mono break" href=${href(to`/exchanges/${m.vhost}/${m.exchange}`)}>${m.exchange}</a> <span class="mono break">→ ${m.routing_key}</span></p>
     ${m.queues?.length > 0 && html`<p class="tags">${t('scheduled.reaches')} ${m.queues.map((q) => html`<a class="tag good" key=${q} href=${href(to`/queues/${m.vhost}/${q}`)}>${q}</a>`)}</p>`}
     ${m.refused && html`<p class="banner warn"><${Icon} name="warning" /> <b>${word('refused', m.refused)}</b> ${t('scheduled.lost')}</p>`}</section>`;

@@ -23,6 +23,9 @@ function loadLibrary() {
   return library;
 }
 
+// whole are the steps of an axis of counts.
+const whole = Array.from({ length: 13 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
+
 const real = (el, colour) => getComputedStyle(el).getPropertyValue(colour.slice(4, -1)).trim();
 
 // Chart draws lines over time: times in ms, series [{label, values, colour}]. stacked adds them up; with steps values are counts
@@ -78,6 +81,7 @@ export function Chart({
             height,
             legend: { show: false },
             cursor: { y: false, sync: { key: 'time' } },
+            padding: [null, 36, null, null], // half of a time, which may stand at the end
             scales: {
               x: {
                 range: (u, low, high) => (u.data[0].length < 2 ? [low - 60, low] : [Math.min(low, high - 60), high]),
@@ -92,6 +96,7 @@ export function Chart({
               },
               {
                 ...axis,
+                incrs: value === short ? whole : undefined, // there is no half message
                 size: (_, labels) => Math.max(40, 18 + 7.5 * Math.max(0, ...(labels || []).map((l) => l.length))),
                 values: (_, ticks) => ticks.map((v) => value(v)),
               },

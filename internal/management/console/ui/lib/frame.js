@@ -146,7 +146,7 @@ function everywhere() {
       .map(([l, name]) => ({
         text: name,
         also: languageWords[l],
-        kind: 'frame.language',
+        kind: 'palette.language',
         run: () => attempt(() => chooseLanguage(l)),
       })),
     ...themes

@@ -240,14 +240,13 @@ function Toasts({ on }) {
   return html`<div class="toasts" role="status" aria-live="polite">
       ${(on === top() ? toasts.value : []).map(
         ({ id, text, kind, action }) => html`<div key=${id} class=${`toast ${kind}`}>
-        <${Icon} name=${kind === 'bad' ? 'warning' : 'check'} /><span>${text}</span>
-        ${
+        <${Icon} name=${kind === 'bad' ? 'warning' : 'check'} /><div><span>${text}</span> ${
           action &&
           html`<button type="button" onClick=${() => {
             drop(id);
             action.run();
           }}>${action.title}</button>`
-        }
+        }</div>
         <button type="button" class="plain" onClick=${() => drop(id)} aria-label=${t('frame.dismiss')}><${Icon} name="cross" /></button>
       </div>`,
       )}

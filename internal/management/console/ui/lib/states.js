@@ -36,7 +36,7 @@ export function Empty({ title, text, code, cli, docs, children }) {
 // fileAt is the address of a file of the project; Elsewhere is a link to it.
 export const fileAt = (file) => `https://github.com/bartleby-mq/bartleby/blob/main/${file}`;
 export function Elsewhere({ file, children }) {
-  return html`<a href=${fileAt(file)} target="_blank" rel="noreferrer noopener">${children} <${Icon} name="external" /></a>`;
+  return html`<a href=${fileAt(file)} class="nowrap" target="_blank" rel="noreferrer noopener">${children} <${Icon} name="external" /></a>`;
 }
 
 // Command is a command, or several one after the other, to the broker of the console, for the shells of Linux and Windows; where both are typed the same, it is there

@@ -24,6 +24,7 @@ export function startTips() {
     if (at instanceof HTMLElement && !tip.matches(':popover-open')) show(at, at.dataset.tip);
   });
   addEventListener('focusout', hide);
+  addEventListener('toggle', (e) => e.target !== tip && hide(), true); // of a menu, which opens where the tip is
   addEventListener('pointerdown', hide);
   addEventListener('scroll', hide, { capture: true, passive: true });
   addEventListener('keydown', (e) => e.key === 'Escape' && hide(), true);

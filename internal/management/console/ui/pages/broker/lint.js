@@ -1,6 +1,6 @@
 // What will lose, delay or circulate messages.
 import { html } from '../../lib/html.js';
-import { t, word, has } from '../../lib/i18n.js';
+import { t, has } from '../../lib/i18n.js';
 import { api } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { go, href, setQuery } from '../../lib/router.js';
@@ -54,10 +54,10 @@ export function render({ query }) {
         ['note', sums.notes],
       ].map(
         ([s, n]) =>
-          html`<${Stat} key=${s} value=${n} title=${word('severity', s)} bad=${s === 'error' && n > 0} to=${href('/lint', { vhost: query.vhost, severity: severity === s ? '' : s })} />`,
+          html`<${Stat} key=${s} value=${n} title=${t(`lint_n.${s}`, { n })} bad=${s === 'error' && n > 0} to=${href('/lint', { vhost: query.vhost, severity: severity === s ? '' : s })} />`,
       )}</div>`
     }
-    ${severity && html`<p class="banner">${t('lint.only', { what: word('severity', severity) })} <button type="button" onClick=${() => setQuery({ severity: '' })}>${t('lint.all')}</button></p>`}
+    ${severity && html`<p class="banner">${t('lint.only', { what: t(`lint_n.${severity}`, { n: 2 }) })} <button type="button" onClick=${() => setQuery({ severity: '' })}>${t('lint.all')}</button></p>`}
     <${Table} id="lint" caption=${t('lint.title')} source=${source} columns=${columns} keyOf=${(f) => `${f.vhost} ${f.kind} ${f.name} ${f.code}`} onOpen=${(f) => go(pageOf(f).slice(prefix.length))}
       empty=${html`<${Empty} title=${t('lint.none')} text=${t('lint.none_text')} cli=${lintCommand} />`} />`;
 }

@@ -46,12 +46,17 @@ export function render({ query }) {
     [kind, vhost, query.policy],
     { every: 0 },
   );
+  const lacks = lacksTag(operator ? 'administrator' : 'policymaker');
+  const list = { vhost, tab: operator ? 'operator' : '' };
+  const remove = () =>
+    removePolicy({ vhost, name: query.policy }, operator).then((done) => done && go('/policies', list));
   const title = query.policy
     ? t('policies.edit', { name: query.policy })
     : operator
       ? t('policies.create_operator')
       : t('policies.create');
-  return html`<p class="crumbs"><a href=${href('/policies', { vhost, tab: operator ? 'operator' : '' })}>${t('policies.title')}</a></p><h1>${title}</h1>
+  return html`<p class="crumbs"><a href=${href('/policies', list)}>${t('policies.title')}</a></p>
+    <div class="page-head"><h1>${title}</h1>${got.data && html`<${Action} lacks=${lacks} onClick=${remove}><${Icon} name="discard" /> ${t('queues.delete')}</${Action}>`}</div>
     ${got.data !== undefined ? html`<${Editor} key=${`${vhost} ${query.policy || ''}`} operator=${operator} vhost=${vhost} known=${got.data} query=${query} />` : got.error ? html`<${Failure} error=${got.error} retry=${got.refresh} />` : html`<${Loading} />`}`;
 }
 
@@ -173,9 +178,8 @@ function Editor({ operator, vhost, known, query }) {
         );
       })}
       <div class="form">
-        <${TextArea} className="whole mono" label=${t('policies.json')} hint=${t('policies.json_hint')} error=${read.value ? undefined : read.error || t('form_words.object')} value=${text} onInput=${type} rows="8" /></div>
-      <p class="buttons">${lacks ? html`<${Action} className="primary" lacks=${lacks}>${t('policies.save')}</${Action}>` : html`<button type="submit" class="primary" disabled=${!ready}>${t('policies.save')}</button>`}
-        ${known && html`<${Action} lacks=${lacks} onClick=${() => removePolicy({ vhost, name: known.name }, operator).then(leave)}>${t('queues.delete')}</${Action}>`}</p>
+        <${TextArea} className="whole" label=${t('policies.json')} hint=${t('policies.json_hint')} error=${read.value ? undefined : read.error || t('form_words.object')} value=${text} onInput=${type} rows="8" /></div>
+      <p class="buttons">${lacks ? html`<${Action} className="primary" lacks=${lacks}>${t('policies.save')}</${Action}>` : html`<button type="submit" class="primary" disabled=${!ready}>${t('policies.save')}</button>`}</p>
     </form>
     <div class="stack">
       <section class="card"><h2>${t('trial.title')}</h2><${Trial} vhost=${f.vhost} of=${trial} />

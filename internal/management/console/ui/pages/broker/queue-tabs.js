@@ -153,7 +153,8 @@ const waitingColumns = (page) => [
   { key: 'payload_bytes', title: t('queues.bytes'), sort: false, align: 'end', render: (m) => size(m.payload_bytes) },
 ];
 
-export function WaitingList({ vhost, name }) {
+// WaitingList is what waits in a queue; spaced says that the queue has delayed retry.
+export function WaitingList({ vhost, name, spaced }) {
   const picked = useState(new Set());
   const page = (m) => waitingPage(m, vhost);
   const list = usePortions(
@@ -175,8 +176,8 @@ export function WaitingList({ vhost, name }) {
       rows,
     ) => html`<${Action} lacks=${rightsIn(vhost).queue('read', name)} disabled=${list.source.total === 0} onClick=${() => retry(rows.length ? { ids: rows.map((m) => m.id) } : { all: true })}>${rows.length ? t('waiting.retry_some', { n: rows.length }) : t('waiting.retry_all')}</${Action}>
       ${rows.length > 0 && change(rows.map((m) => ({ ...m, vhost })))}`}
-    empty=${html`<${Empty} title=${t('waiting.none')} text=${t('waiting.none_text')} cli=${retryCommand({ vhost, name })} docs="retries-and-limits.md">
-      ${may('policymaker') && html`<p><a class="button" href=${href('/policies/edit', { vhost, pattern: patternOf([name]), preset: 'retry' })}>${t('waiting.make_policy')}</a></p>`}</${Empty}>`} />
+    empty=${html`<${Empty} title=${t('waiting.none')} text=${t(spaced ? 'waiting.none_now' : 'waiting.none_text')} cli=${spaced ? undefined : retryCommand({ vhost, name })} docs="retries-and-limits.md">
+      ${!spaced && may('policymaker') && html`<p><a class="button" href=${href('/policies/edit', { vhost, pattern: patternOf([name]), preset: 'retry' })}>${t('waiting.make_policy')}</a></p>`}</${Empty}>`} />
     ${list.source.rows.some((m) => m.why === 'delivery-time') && html`<p class="hint">${t('waiting.about')}</p>`}`;
 }
 

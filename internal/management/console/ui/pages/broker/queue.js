@@ -60,7 +60,7 @@ export function render({ params: { vhost, name }, query }) {
       ${tab === 'messages' && html`<${Messages} vhost=${vhost} name=${name} count=${d.messages} waiting=${d.messages_delayed || 0} />`}
       ${tab === 'consumers' && html`<${Consumers} queue=${d} />`}
       ${tab === 'bindings' && html`<${Bindings} vhost=${vhost} name=${name} />`}
-      ${tab === 'waiting' && html`<${WaitingList} vhost=${vhost} name=${name} />`}
+      ${tab === 'waiting' && html`<${WaitingList} vhost=${vhost} name=${name} spaced=${!!d.delayed_retry} />`}
       ${tab === 'held' && html`<${HeldList} vhost=${vhost} name=${name} />`}
       ${tab === 'letters' && html`<${QueueDeadLetters} vhost=${vhost} name=${name} />`}
       ${tab === 'history' && html`<${QueueHistory} vhost=${vhost} name=${name} />`}`}</${Shown}>`;

@@ -46,7 +46,7 @@ function columnsOf(all) {
       render: (q) => html`<${QueueLink} vhost=${q.vhost} name=${q.name} />`,
     },
     { key: 'vhost', title: t('queues.vhost'), off: !!vhost.value },
-    { key: 'type', title: t('queues.type'), render: (q) => queueType(q.type) },
+    { key: 'type', title: t('queues.type'), render: (q) => html`<span class="nowrap">${queueType(q.type)}</span>` },
     {
       key: 'features',
       title: t('queues.features'),

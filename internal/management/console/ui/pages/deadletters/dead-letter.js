@@ -51,7 +51,7 @@ function Message({ params }) {
   return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${alive ? href(...top) : up}>${lost ? t('lost.title') : alive ? t('queues.title') : t('letters.title')}</a>${
     lost
       ? null
-      : html` <span aria-hidden="true">/</span> <a href=${alive ? up : href(to`/queues/${params.vhost}/${params.queue}`)}>${params.queue}</a>`
+      : html` <span aria-hidden="true">›</span> <a href=${alive ? up : href(to`/queues/${params.vhost}/${params.queue}`)}>${params.queue}</a>`
   }</nav>
     <${Viewer} id=${alive ? { ...id, deaths: [] } : id}>${(l, refresh) => html`<${Head} message=${l} refresh=${refresh} step=${step} list=${list} />`}</${Viewer}>`;
 }

@@ -1,6 +1,6 @@
 // One job while it runs and after: how far it is, what came back, and how it is held, slowed and ended.
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
-import { t, num, percent, rate, span, word } from '../../lib/i18n.js';
+import { t, left as timeLeft, num, percent, rate, span, word } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
@@ -26,13 +26,18 @@ function FilterText({ filter }) {
   return html`${terms && html`<code>${terms}</code>`} ${noLost && html`<span class="tag">${t('did.without_lost')}</span>`}`;
 }
 
-// JobState: what has died again is no good end, and if all did it was in vain.
-export function JobState({ job: { state, came_back: back, moved } }) {
+// watchHint is what a job does that watches; '' of others.
+export const watchHint = (j) =>
+  j.state === 'watching' ? t('jobs.watches', { time: span(j.options.watch_ms || 10000) }) : '';
+
+// JobState: what has died again is no good end, and if all did it was in vain. hint is what the pointer and the keyboard are shown.
+export function JobState({ job: { state, came_back: back, moved }, hint = '' }) {
   const kind =
     { running: 'good', watching: 'good', done: 'good', paused: 'warn', stopped: 'bad', failed: 'bad', cancelled: '' }[
       state
     ] ?? '';
-  if (state !== 'done' || back === 0) return html`<span class=${`tag ${kind}`}>${word('job', state)}</span>`;
+  if (state !== 'done' || back === 0)
+    return html`<span class=${`tag ${kind}`} title=${hint || undefined} tabindex=${hint ? 0 : undefined}>${word('job', state)}</span>`;
   return html`<span class=${`tag ${back >= moved ? 'bad' : 'warn'}`}>${back >= moved ? t('jobs.all_back') : t('jobs.some_back', { share: percent(back / moved) })}</span>`;
 }
 
@@ -165,8 +170,9 @@ function Progressing({ job: j, refresh, detail, undo }) {
       ${j.action !== 'discard' && html`<div class=${`stat ${j.came_back ? 'bad' : ''}`}><b>${num(j.came_back)}</b><span>${t('jobs.came_back')}${j.moved > 0 && j.came_back > 0 && html` · ${t('jobs.of_all', { share: percent(j.came_back / j.moved) })} · <a href=${backTo(j)}>${t('jobs.show_back')}</a>`}</span></div>`}
       <div class="stat"><b>${num(leftOf(j))}</b><span>${[t('jobs.left'), leftNote(j)].filter(Boolean).join(' · ')}</span></div>
       <div class=${`stat ${gone ? 'bad' : ''}`}><b>${num(gone)}</b><span>${t('jobs.refused')}</span></div>
-      ${going(j) && html`<div class="stat"><b>${pace === null ? '–' : rate(pace)}</b><span>${t('jobs.rate')}${time !== null && ` · ${t('jobs.eta', { time: span(Math.ceil(time / 1000) * 1000) })}`}</span></div>`}
+      ${going(j) && html`<div class="stat"><b>${pace === null ? '–' : rate(pace)}</b><span>${t('jobs.rate')}${time !== null && ` · ${t('jobs.eta', { time: timeLeft(time) })}`}</span></div>`}
     </div>
+    ${watchHint(j) && html`<p class="hint">${watchHint(j)}</p>`}
     ${j.why === 'came_back' && html`<p class="hint">${t(of.least === of.most ? 'jobs.judged' : 'jobs.judged_about', { share: percent(j.options.stop_percent / 100), back: j.came_back, sent: j.moved, ...of })}</p>`}
     ${j.state === 'stopped' && j.why === 'no_consumer' && html`<p class="banner warn"><${Icon} name="warning" /> ${t('jobs.needs_consumer')}</p>`}
     ${refused.length > 0 && html`<table><caption>${t('jobs.refused_by')}</caption><thead><tr><th scope="col">${t('jobs.reason')}</th><th scope="col" class="end">${t('redrive.letters')}</th></tr></thead><tbody>${refused.map(([why, n]) => html`<tr><td>${word('refused', why)}</td><td class="end">${num(n)}</td></tr>`)}</tbody></table>`}

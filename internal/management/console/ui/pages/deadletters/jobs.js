@@ -12,6 +12,7 @@ import { Ago } from '../../lib/time.js';
 import { attempt, confirm } from '../../lib/layers.js';
 import { lacksOwner } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
+import { breakable } from '../broker/parts.js';
 import { vhost, vhosts } from '../../lib/vhosts.js';
 import {
   Job,
@@ -26,6 +27,7 @@ import {
   sourceOf,
   targetOf,
   usePaces,
+  watchHint,
   whyOf,
 } from './job.js';
 import { share } from './job-rate.js';
@@ -61,15 +63,20 @@ const columns = (pace) => [
     key: 'source',
     title: t('jobs.from'),
     value: sourceOf,
-    render: (j) => html`<span class="break">${sourceOf(j)}</span>`,
+    render: (j) => html`<span class="break">${breakable(sourceOf(j))}</span>`,
   },
   {
     key: 'target',
     title: t('jobs.to'),
     value: targetOf,
-    render: (j) => html`<span class="break">${targetOf(j)}</span>`,
+    render: (j) => html`<span class="break">${breakable(targetOf(j))}</span>`,
   },
-  { key: 'state', title: t('letters.state'), value: (j) => j.state, render: (j) => html`<${JobState} job=${j} />` },
+  {
+    key: 'state',
+    title: t('letters.state'),
+    value: (j) => j.state,
+    render: (j) => html`<${JobState} job=${j} hint=${watchHint(j)} />`,
+  },
   {
     key: 'why',
     title: t('jobs.why'),

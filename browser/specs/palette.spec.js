@@ -309,3 +309,26 @@ world.test('Enter waits for names before it searches, and not for ever', async (
   await c.page.waitForURL(/\/letters\?.*filter=nowhere/, { timeout: 6000 });
   await c.page.unrouteAll({ behavior: 'ignoreErrors' });
 });
+
+world.test('the palette stays that is opened while the page changes', async (c) => {
+  await c.open('/queues');
+  await type(c, c.say('lint.title').toLowerCase());
+  // Ctrl+K is pressed as soon as the next page has its heading, before anything is drawn of it.
+  await c.page.evaluate((title) => {
+    new MutationObserver((_, observer) => {
+      if (document.querySelector('main h1')?.textContent !== title) return;
+      observer.disconnect();
+      document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true, bubbles: true }));
+    }).observe(document.body, { childList: true, subtree: true, characterData: true });
+  }, c.say('lint.title'));
+  await c.page.keyboard.press('Enter');
+  await c.heading('lint.title').waitFor();
+  await c.settled();
+  await c.dialog.getByRole('combobox').waitFor();
+  assert.equal(await c.dialog.getByRole('combobox').inputValue(), '');
+  const top = () => c.dialog.getByRole('combobox').evaluate((e) => e.getBoundingClientRect().top);
+  const before = await top();
+  await c.page.keyboard.type('nothing.is.called.so');
+  await until('the list to be short', async () => (await c.dialog.getByRole('option').count()) === 2);
+  assert.equal(await top(), before, 'the field has moved');
+});

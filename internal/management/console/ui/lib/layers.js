@@ -1,5 +1,5 @@
 // What lies over the page: dialogs and short messages.
-import { html, signal, useEffect, useRef, useId, useState } from './html.js';
+import { html, signal, useEffect, useLayoutEffect, useRef, useId, useState } from './html.js';
 import { t } from './i18n.js';
 import { Icon } from './icon.js';
 import { TextField } from './form.js';
@@ -215,7 +215,8 @@ export function reasonOf(error) {
 
 export function Layers() {
   const { path } = route.value;
-  useEffect(
+  // A page that is left takes its dialogs with it at once, not after the next one was drawn: a dialog that opens in between is of that.
+  useLayoutEffect(
     () => () => {
       shown.peek().forEach((x) => x.props.close());
       dropBad();

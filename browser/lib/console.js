@@ -37,7 +37,8 @@ export class Console {
     page.on('requestfinished', (r) => this.#asked.delete(r));
     page.on('requestfailed', (r) => this.#asked.delete(r));
     page.on('request', (r) => {
-      if (!/\/api\/x\/events/.test(r.url())) this.#asked.add(r);
+      // The stream does not end, nor does the last request of a page that is left, which asks whether the broker is there.
+      if (!/\/api\/x\/(events|session)/.test(r.url())) this.#asked.add(r);
       if (!r.url().startsWith(world.broker.http) && !/^(data|blob|about):/.test(r.url()))
         this.#note(`asked another host: ${r.url()}`);
     });

@@ -169,3 +169,12 @@ for (const language of ['en', 'zh-CN'])
       assert.ok(text <= space, `${text} px of text in ${space} px`);
     },
   );
+
+world.test('on a phone a list in its own order says so, and is sorted', { viewport: phone }, async (c) => {
+  await c.open('/audit');
+  const sort = c.field('table.sort');
+  assert.equal(await sort.locator('option:checked').innerText(), '–');
+  await sort.selectOption({ label: c.say('users.user') });
+  await c.page.waitForURL(/sort=/);
+  assert.equal(await sort.locator('option:checked').innerText(), c.say('users.user'));
+});

@@ -221,7 +221,14 @@ function SortBar({ columns, source, select }) {
   return html`<div class="sort-bar">
     ${
       sortable.length > 0 &&
-      html`<label for=${id}>${t('table.sort')}</label> <select id=${id} value=${sort} onChange=${(e) => change(firstOrder(sortable[e.target.selectedIndex], source))}>
+      html`<label for=${id}>${t('table.sort')}</label> <select id=${id} value=${sort} onChange=${(e) =>
+        change(
+          firstOrder(
+            sortable.find((c) => sortOf(c, source) === e.target.value),
+            source,
+          ),
+        )}>
+      ${!sortable.some((c) => sortOf(c, source) === sort) && html`<option value="" disabled selected>–</option>`}
       ${sortable.map((c) => html`<option value=${sortOf(c, source)} selected=${sortOf(c, source) === sort}>${c.title}</option>`)}</select>
     <button type="button" class="plain" onClick=${() => change({ sort, reverse: !reverse })} aria-label=${turn} title=${turn}>${reverse ? '▾' : '▴'}</button>`
     }

@@ -49,7 +49,6 @@ func (j *Journal) cutFrom(l *logState, index storage.Index, in func(*segment.Fil
 		}
 	}
 	l.found = slices.DeleteFunc(l.found, func(f finding) bool { return f.at >= index })
-	l.safe = min(l.safe, index-1)
 }
 
 // A cut was written and is not safe. Until then no manifest, and no table, may say of a segment that batches in it are
@@ -63,6 +62,7 @@ type cut struct {
 // cutBy takes note of a batch that was written to the open segment, and cuts.
 func (j *Journal) cutBy(l *logState, index storage.Index) {
 	j.cutFrom(l, index, func(in *segment.File) { j.unsafeCuts = append(j.unsafeCuts, cut{in, l.id, index}) })
+	l.safe = min(l.safe, index-1)
 }
 
 // foundCut takes note of a batch that cuts and was found in s.

@@ -69,21 +69,27 @@ func (l *modelLog) settle(log storage.LogID, floor storage.Index, dice *rand.Ran
 }
 
 // uncut makes the log what it was before a batch cut it, if that batch is not there.
-func (l *modelLog) uncut(j *Journal, log storage.LogID) {
+func (l *modelLog) uncut(j *Journal, log storage.LogID) error {
 	before, last := l.before, j.Next(log)-1
-	if l.before = nil; before == nil || int(last) > len(before.sizes) {
-		return
+	if before == nil {
+		return nil
 	}
+	same := int(last) <= len(before.sizes)
 	kept := 0 // of the batches, before the cut
 	for kept < min(len(l.lives), len(before.lives)) && l.lives[kept] == before.lives[kept] {
 		kept++
 	}
-	for i := storage.Index(kept) + 1; i <= last; i++ {
-		if p, err := j.ReadBatch(nil, log, i); err != nil || !bytes.Equal(p, before.data(log, i)) {
-			return
+	for i := storage.Index(kept) + 1; i <= last && same; i++ {
+		p, err := j.ReadBatch(nil, log, i)
+		if err != nil {
+			return err
 		}
+		same = bytes.Equal(p, before.data(log, i))
 	}
-	l.sizes, l.lives, l.safe = before.sizes, before.lives, min(before.safe, storage.Index(kept))
+	if l.before = nil; same {
+		l.sizes, l.lives, l.safe = before.sizes, before.lives, min(before.safe, storage.Index(kept))
+	}
+	return nil
 }
 
 // checkRecords reads every record that is live.

@@ -345,7 +345,9 @@ func (m *model) check(j *Journal) error {
 		if log.IsPages() && last < l.safe && last >= l.named { // nothing names the others
 			l.shed(last)
 		}
-		l.uncut(j, log)
+		if err := l.uncut(j, log); err != nil {
+			return err
+		}
 		if last < l.safe || last > storage.Index(len(l.sizes)) {
 			return fmt.Errorf("log %d ends at %d: %d were safe, %d written", log, last, l.safe, len(l.sizes))
 		}
@@ -396,10 +398,12 @@ func walk(fs vfs.FS, m *model, seed uint64, o Options) (*Journal, error) {
 	if len(r.Faults) > 0 {
 		return j, &r.Faults[0]
 	}
-	if m.cuts = m.cuts || seed%4 >= 2; m.cuts {
+	if m.cuts || seed%4 >= 2 {
+		m.cuts = false
 		if err := j.AllowCuts(); err != nil {
 			return j, err
 		}
+		m.cuts = true
 	}
 	if err := m.check(j); err != nil {
 		return j, err

@@ -136,6 +136,11 @@ func (w *world) store(z *checkpoint) error {
 	if w.markSafe(); w.checkpoint != z {
 		return nil
 	}
+	if !w.agreed(z.at) {
+		w.vhost.CheckpointStored(false)
+		w.checkpoint = nil
+		return nil
+	}
 	err := w.maintain(func(j *journal.Journal) error { return j.Checkpoint(logID, z.at, z.state...) })
 	switch {
 	case w.checkpoint != z: // the broker was opened again meanwhile
@@ -246,6 +251,11 @@ func (w *world) adopt(z *checkpoint) error {
 		return nil
 	}
 	if w.markSafe(); w.checkpoint != z {
+		return nil
+	}
+	if !w.agreed(w.synced) {
+		w.journal.Abandon(z.rewriting)
+		w.checkpoint = nil
 		return nil
 	}
 	var n int

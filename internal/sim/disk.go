@@ -42,7 +42,7 @@ func (w *world) survive(err error) bool {
 
 // lost reports whether the journal has lost what the machine has built on: a group that it could not write, or sync.
 func (w *world) lost() bool {
-	return w.tearing || w.journal.Next(logID) != w.written+1 || w.journal.Next(neighborLog) != w.neighbor.written+1 ||
+	return w.tearing || w.journal.Next(logID) != max(w.written, w.tail)+1 || w.journal.Next(neighborLog) != w.neighbor.written+1 ||
 		w.journal.Next(pagesLog) != w.pages.written()+1
 }
 
@@ -150,6 +150,11 @@ func (w *world) open() {
 			w.mend("open")
 		case err == nil:
 			w.journal = j
+			if w.o.Lag && w.opened == 1 {
+				if err := j.AllowCuts(); err != nil {
+					w.violate(Sound, "%v", err)
+				}
+			}
 			w.checkStock()
 			w.load()
 			return
@@ -194,14 +199,14 @@ func (w *world) load() {
 		v.BoundSteps(w.o.Portions)
 	}
 	var err error
-	if fault := unwound(func() { err = w.replay(v) }); fault != nil {
+	end := w.endOfLog()
+	if fault := unwound(func() { err = w.replay(v, end) }); fault != nil {
 		err = fault
 	}
 	if err != nil {
 		w.reload(err)
 		return
 	}
-	end := w.journal.Next(logID) - 1
 	w.vhost = v
 	err = w.neighbor.opened(w)
 	if err == nil {
@@ -213,8 +218,12 @@ func (w *world) load() {
 	}
 	w.clock = max(w.clock-int64(w.dice.IntN(3))*w.dice.Int64N(2_000_000_000), int64(v.Logged())*1_000_000)
 	w.written, w.tried, w.next = end, end, end+1
-	w.safe, w.marked, w.neighbor.marked = end, 0, 0
-	if w.neighbor.safe = w.neighbor.written; !w.tight {
+	w.synced, w.safe, w.marked, w.neighbor.marked = end, end, 0, 0
+	if w.tail = 0; w.journal.Next(logID) > w.next {
+		w.tail = w.journal.Next(logID) - 1
+		w.result.TakenBack += int(w.tail - end)
+	}
+	if !w.tight {
 		w.record()
 	}
 	if w.cut = nil; w.harm != nil && w.Chance(2) {
@@ -271,7 +280,7 @@ func (w *world) reload(err error) {
 }
 
 // replay loads the checkpoint and what came after it.
-func (w *world) replay(v *vhost.VHost) error {
+func (w *world) replay(v *vhost.VHost, end storage.Index) error {
 	at, state, err := w.journal.LoadCheckpoint(logID)
 	switch {
 	case errors.Is(err, journal.ErrNoCheckpoint):
@@ -282,5 +291,10 @@ func (w *world) replay(v *vhost.VHost) error {
 			return fmt.Errorf("checkpoint at %d: %w", at, err)
 		}
 	}
-	return w.journal.Replay(logID, v.ApplyBatch)
+	return w.journal.Replay(logID, func(i storage.Index, data []byte) error {
+		if i > end { // it is taken back
+			return nil
+		}
+		return v.ApplyBatch(i, data)
+	})
 }

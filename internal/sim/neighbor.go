@@ -61,6 +61,6 @@ func (n *neighbor) opened(w *world) error {
 		}
 		return nil
 	})
-	n.written, n.safe, n.trying = end, end, end
+	n.written, n.safe, n.trying = end, w.journal.Safe(neighborLog), end
 	return err
 }

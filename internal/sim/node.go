@@ -214,6 +214,12 @@ func (w *world) writeGroup(n int) bool {
 			w.tried = b.Index
 		}
 	}
+	for i := range group {
+		if b := &group[i]; b.Log == logID && w.tail > 0 { // the first of them, for it comes next
+			b.Cuts = true
+			break
+		}
+	}
 	var err error
 	if !w.interleaving { // Reserve is maintenance, too
 		err = w.journal.Reserve(bytes, journal.Committed)
@@ -226,6 +232,9 @@ func (w *world) writeGroup(n int) bool {
 	case err == nil: // else nothing on the disk says more than before
 		w.marked, w.neighbor.marked = w.safe, w.neighbor.safe
 		w.neighbor.wrote()
+		if w.tried > w.written {
+			w.tail = 0
+		}
 		w.pending, w.written = w.pending[n:], w.tried
 		return true
 	case w.interleaving && errors.Is(err, journal.ErrUnready): // it has to wait for maintenance
@@ -253,10 +262,9 @@ func (w *world) sync() {
 
 func (w *world) becameSafe() {
 	w.pages.safe = w.pages.written()
-	w.safe, w.recorded = w.written, max(w.recorded, w.marked)
+	w.synced = w.written
 	w.neighbor.safe, w.neighbor.recorded = w.neighbor.written, max(w.neighbor.recorded, w.neighbor.marked)
-	w.advanceBase(w.recorded)
-	w.release()
+	w.commit(0)
 }
 
 // record notes that the disk itself says what is safe.
@@ -279,7 +287,7 @@ func (w *world) markSafe() {
 	}
 	if err := w.journal.MarkSafe(); err != nil {
 		w.survive(err)
-	} else if w.written == w.safe && w.neighbor.written == w.neighbor.safe {
+	} else if w.written == w.synced && w.neighbor.written == w.neighbor.safe {
 		w.record()
 	}
 }

@@ -28,6 +28,8 @@ type Options struct {
 	// Portions is how much a step does of what can be done in portions, in bytes as the machine counts them. 0: as
 	// usual.
 	Portions int
+	// Lag lets what is on the disk become safe some time later, and takes back what is not: see lag.go.
+	Lag bool
 	// Outages lets the power go more often while the disk is full.
 	Outages bool
 	// Fault, if it is set, is the only one there is, at call At of the disk, of whatever kind; else they are drawn.
@@ -46,6 +48,8 @@ type Result struct {
 	Ended       map[fact.Cause]int        // copies
 	Recoveries  int                       // of the machine, for whatever reason
 	Crashes     int                       // power cuts
+	Deposed     int                       // times that others took back what was not safe
+	TakenBack   int                       // batches that were
 	Calls       int                       // of the disk
 	CutAt       map[string]int            // power cuts in the middle of a call of the disk, by its kind
 	Harmed      map[string]int            // times that the disk has changed something, by kind and file
@@ -117,10 +121,12 @@ type world struct {
 	clock        int64                        // ns since the Unix epoch, of the vhost
 	skew         int64                        // ns that the wall clock is off
 	next         storage.Index                // of the batch to be
-	safe         storage.Index                // as the journal says
+	synced       storage.Index                // as the journal says
+	safe         storage.Index                // of these, those that others have; all of them without Options.Lag
 	marked       storage.Index                // what was safe at the last write, which says so
 	recorded     storage.Index                // the disk itself says that this is safe
 	written      storage.Index                // the journal has it
+	tail         storage.Index                // the journal has batches up to here that were taken back; 0: none
 	tried        storage.Index                // the journal may have it
 	pending      []journal.Batch              // sealed, not written yet
 	recent       map[storage.Index][]byte     // batches that are still in memory
@@ -281,17 +287,21 @@ func (w *world) act() {
 		if w.write() {
 			w.sync()
 		}
+	case k < 900 && w.o.Lag:
+		w.commit(0)
 	case k < 950:
 		w.keepHouse()
 	case k < 960:
 		w.prepare()
 	case k < 968:
 		w.markSafe()
+	case k < 970 && w.o.Lag:
+		w.depose()
 	case k < 978:
 		w.forget()
 	case k < 987:
 		w.squeeze()
-	case k < 988 && w.Chance(3) && !w.o.FullDisk:
+	case k < 988 && w.Chance(3) && !w.o.FullDisk && !w.o.Lag:
 		w.drain()
 	case k < 990:
 		w.restart()

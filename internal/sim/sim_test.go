@@ -24,6 +24,7 @@ var (
 	soak  = flag.Duration("soak", 0, "go on with further seeds for so long")
 	disks = flag.Uint64("full", 20, "how many lives TestFullDisks lives")
 	parts = flag.Uint64("portions", 20, "how many lives TestPortions lives")
+	lags  = flag.Uint64("lags", 20, "how many lives TestTakenBack lives")
 	tell  = flag.Bool("tell", false, "with -seed: tell everything")
 	seed  = flag.Int64("seed", -1, "live this one life, and tell how it went")
 )
@@ -65,6 +66,28 @@ func TestPortions(t *testing.T) {
 	if *parts >= 20 && (all.Portions == 0 || all.Held[fact.Moved] == 0 ||
 		all.Facts[fact.TxReached] == 0 || all.Facts[fact.Ruled] == 0) {
 		t.Errorf("no portions of commands, dead letters, messages or policies: %d, %v", all.Portions, all.Facts)
+	}
+}
+
+func TestTakenBack(t *testing.T) {
+	t.Parallel()
+	// What others have not agreed to is shown, or stays when another leader has decided otherwise.
+	options := func(seed uint64) Options {
+		o := Options{Seed: seed, Lag: true}
+		if seed%4 == 3 {
+			o.Portions = portionsOf(seed / 4)
+		}
+		return o
+	}
+	if replayed(t, options) {
+		return
+	}
+	all, count, failed := live(*lags, options)
+	t.Logf("%d lives from %d: %d times another leader, %d batches taken back, %d power cuts, %d segments reclaimed, %d rewritten",
+		count, *first, all.Deposed, all.TakenBack, all.Crashes, all.Reclaimed, all.Rewritten)
+	mustHold(t, failed)
+	if *lags >= 20 && (all.Deposed == 0 || all.TakenBack == 0 || all.Rewritten == 0) {
+		t.Errorf("nothing was taken back, or rewritten: %+v", all)
 	}
 }
 
@@ -140,6 +163,8 @@ func (r *Result) add(o *Result) {
 	sum(r.BrokenAt, o.BrokenAt)
 	r.Stuck += o.Stuck
 	r.Portions += o.Portions
+	r.Deposed += o.Deposed
+	r.TakenBack += o.TakenBack
 	r.Drained += o.Drained
 	r.PutOff += o.PutOff
 	r.PutOffHeld += o.PutOffHeld

@@ -66,7 +66,8 @@ func suites() []suite {
 		},
 		{
 			name: "sim", about: "seeded simulation with crashes at any disk call", limit: 6 * time.Minute,
-			steps: []step{goTest("-run=TestSeeds|TestFullDisks|TestPortions", "./internal/sim", "-args", "-seeds="+seeds, "-full=400", "-portions=150")},
+			steps: []step{goTest("-run=TestSeeds|TestFullDisks|TestPortions|TestTakenBack", "./internal/sim",
+				"-args", "-seeds="+seeds, "-full=400", "-portions=150", "-lags=200")},
 		},
 		{
 			name: "mutants", about: "injected faults, each of which a checker must detect", limit: 6 * time.Minute,

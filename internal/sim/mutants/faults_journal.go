@@ -256,7 +256,48 @@ func faultsOfJournal() []fault {
 				at:      `if err := j.clearFrom(s, s.End); err != nil {`,
 				instead: `if j.o.planted(FAULT) { } else if err := j.clearFrom(s, s.End); err != nil {`,
 			}},
-			checks: []check{in(sim.Options{FullDisk: true, Outages: true}, sim.Sound)},
+			checks: []check{in(sim.Options{Seed: 300, FullDisk: true, Outages: true}, sim.Sound)},
+		},
+		{ // takes what another leader has decided otherwise for a part of the log
+			name: "cuts: forget at a start what a batch replaces",
+			edits: []edit{{
+				file:  journalDir + "scan.go",
+				at:    `b.Header.Flags&segment.FlagCuts != 0`,
+				after: ` && !j.o.planted(FAULT)`,
+			}},
+			checks: []check{
+				in(sim.Options{Lag: true}, sim.Sound),
+				test("internal/journal", "TestABatchThatCutsTakesThePlaceOfOthers", "faults"),
+			},
+		},
+		{ // what was replaced comes back when the segment with the others is gone
+			name: "cuts: do not name what is void",
+			edits: []edit{{
+				file: journalDir + "cut.go",
+				at: `	for _, c := range j.unsafeCuts {
+		if c.in != &j.open.File {`,
+				instead: `	for _, c := range j.unsafeCuts {
+		if c.in != &j.open.File && !j.o.planted(FAULT) {`,
+			}},
+			checks: []check{test("internal/journal", "TestWhatIsVoidStaysVoid", "replaced")},
+		},
+		{ // replaces what a checkpoint covers
+			name: "cuts: replace any batch",
+			edits: []edit{{
+				file:    journalDir + "cut.go",
+				at:      `index > max(l.checkpoint.at, l.covering)`,
+				instead: `(j.o.planted(FAULT) || index > max(l.checkpoint.at, l.covering))`,
+			}},
+			checks: []check{test("internal/journal", "TestWhatMayBeCut", "covers")},
+		},
+		{ // gives back what a crash needs before the cut is safe
+			name: "cuts: reclaim what is being replaced",
+			edits: []edit{{
+				file:  journalDir + "reclaim.go",
+				at:    `|| j.isBeingCut(s)`,
+				after: ` && !j.o.planted(FAULT)`,
+			}},
+			checks: []check{test("internal/journal", "TestACrashBeforeACutIsSafeBringsAllBack", "missing")},
 		},
 	}
 }

@@ -178,3 +178,27 @@ world.test('on a phone a list in its own order says so, and is sorted', { viewpo
   await c.page.waitForURL(/sort=/);
   assert.equal(await sort.locator('option:checked').innerText(), c.say('users.user'));
 });
+
+for (const [list, label] of [
+  ['users', 'users.create'],
+  ['vhosts', 'vhosts.create'],
+]) {
+  world.test(`creating what exists is refused in the form, and changes nothing (${list})`, async (c) => {
+    await c.broker.put(`${list}/taken`, list === 'users' ? { password: 'old', tags: 'management' } : { tags: 'old' });
+    const before = await c.broker.get(`${list}/taken`);
+    await c.open(`/${list}`);
+    await c.button(label).first().click();
+    await c.field('queues.name', {}, c.dialog).fill('taken');
+    await c.text(`${list}.exists`, { name: 'taken' }).waitFor();
+    await c.broker.put(`${list}/later`, list === 'users' ? { password: 'old', tags: '' } : {}); // after the list was read
+    await c.field('queues.name', {}, c.dialog).fill('later');
+    if (list === 'users') await c.dialog.locator('input[type=password]').fill('new');
+    await c.button('policies.save').click();
+    await c.text(`${list}.exists`, { name: 'later' }).waitFor();
+    await c.field('queues.name', {}, c.dialog).fill('taken');
+    await c.button('policies.save').click();
+    await c.text(`${list}.exists`, { name: 'taken' }).waitFor();
+    const now = await c.broker.get(`${list}/taken`);
+    assert.deepEqual([now.tags, now.password_hash], [before.tags, before.password_hash]);
+  });
+}

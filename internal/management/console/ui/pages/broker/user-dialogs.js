@@ -11,11 +11,13 @@ import { here } from '../../lib/here.js';
 import { grantCommands, topicCommands, userCommands } from '../code/commands.js';
 import { vhosts } from '../../lib/vhosts.js';
 import { allows } from '../../lib/permissions.js';
+import { useTaken } from './taken.js';
 import { lookAround, password, trouble, usual } from './rights.js';
 
 export const tagNames = ['administrator', 'monitoring', 'policymaker', 'management', 'impersonator'];
 
-// EditUser makes a user, or changes one: known is {name, tags}. It closes with the name.
+// EditUser makes a user, or changes one: known is {name, tags}. It closes with the name. Making one that exists is refused: the API would
+// replace its password and tags.
 export function EditUser({ close, known }) {
   const [f, set] = useState({
     name: known?.name || '',
@@ -26,6 +28,8 @@ export function EditUser({ close, known }) {
     shown: false,
   });
   const put = (name) => (v) => set({ ...f, [name]: v });
+  const taken = useTaken('users', !known);
+  const exists = taken.has(f.name) ? t('users.exists', { name: f.name }) : undefined;
   const body = { tags: [...f.tags].join(',') };
   if (f.how === 'password') body.password = f.password;
   if (f.how === 'hash') body.password_hash = f.hash;
@@ -34,12 +38,14 @@ export function EditUser({ close, known }) {
     Object.assign(body, { password_hash: known.password_hash, hashing_algorithm: known.hashing_algorithm });
   const submit = async (e) => {
     e.preventDefault();
+    let free = false;
+    if (!(await attempt(async () => (free = await taken.free(f.name)))) || !free) return;
     if (await attempt(() => api.put(path`users/${f.name}`, body), t('users.saved', { name: f.name }))) close(f.name);
   };
   const others = [...f.tags].filter((tag) => !tagNames.includes(tag));
   return html`<${Dialog} title=${known ? t('users.edit', { name: known.name }) : t('users.create')} close=${() => close()} actions=${html`<${Cancel} /><button type="submit" form="user" class="primary">${t('policies.save')}</button>`}>
     <form id="user" onSubmit=${submit}>
-      <${TextField} label=${t('queues.name')} value=${f.name} readonly=${!!known} onInput=${put('name')} required autofocus=${!known} autocomplete="off" />
+      <${TextField} label=${t('queues.name')} value=${f.name} readonly=${!!known} error=${exists} onInput=${put('name')} required autofocus=${!known} autocomplete="off" />
       <${Radios} label=${t('users.password')} value=${f.how} onInput=${put('how')} options=${[...(known ? [['keep', t('users.keep')]] : []), ['password', t('users.new_password')], ['hash', t('users.hash')], ['none', t('users.without')]]} />
       ${
         f.how === 'password' &&

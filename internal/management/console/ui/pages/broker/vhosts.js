@@ -15,6 +15,7 @@ import { vhostCommands } from '../code/commands.js';
 import { loadVHosts } from '../../lib/vhosts.js';
 import { Action } from '../../lib/action.js';
 import { lacksTag } from '../../lib/rights.js';
+import { useTaken } from './taken.js';
 import { Rate, descriptionOf, queueType, rateOf, yesNo } from './parts.js';
 
 const columnsOf = () => [
@@ -91,7 +92,7 @@ export async function createVHost() {
   go(to`/vhosts/${name}`);
 }
 
-// EditVHost makes a virtual host, or changes one. It closes with the name.
+// EditVHost makes a virtual host, or changes one. It closes with the name. Making one that exists is refused: the API would change it.
 export function EditVHost({ close, known }) {
   const [f, set] = useState({
     name: known?.name || '',
@@ -101,6 +102,8 @@ export function EditVHost({ close, known }) {
     keep: known?.protected_from_deletion || false,
   });
   const put = (name) => (v) => set({ ...f, [name]: v });
+  const taken = useTaken('vhosts', !known);
+  const exists = taken.has(f.name) ? t('vhosts.exists', { name: f.name }) : undefined;
   const body = {
     description: f.description,
     tags: f.tags,
@@ -109,11 +112,13 @@ export function EditVHost({ close, known }) {
   };
   const submit = async (e) => {
     e.preventDefault();
+    let free = false;
+    if (!(await attempt(async () => (free = await taken.free(f.name)))) || !free) return;
     if (await attempt(() => api.put(path`vhosts/${f.name}`, body), t('vhosts.saved', { name: f.name }))) close(f.name);
   };
   return html`<${Dialog} title=${known ? known.name : t('vhosts.create')} close=${() => close()} actions=${html`<${Cancel} /><button type="submit" form="vhost" class="primary">${t('policies.save')}</button>`}>
     <form id="vhost" onSubmit=${submit}>
-      <${TextField} label=${t('queues.name')} value=${f.name} readonly=${!!known} onInput=${put('name')} required autofocus=${!known} />
+      <${TextField} label=${t('queues.name')} value=${f.name} readonly=${!!known} error=${exists} onInput=${put('name')} required autofocus=${!known} />
       <${TextField} label=${t('vhosts.description')} value=${f.description} onInput=${put('description')} />
       <${TextField} label=${t('users.tags')} value=${f.tags} onInput=${put('tags')} />
       <${Select} label=${t('vhosts.default_type')} value=${f.type} onInput=${put('type')} options=${['classic', 'quorum'].map((type) => [type, queueType(type)])} />

@@ -31,6 +31,10 @@ const shown = {
 };
 const longest = 36525n * nanoseconds.d; // a hundred years
 
+// halfWidth is a text with the characters of a Chinese or Japanese keyboard in their usual width: １ｍ is 1m, and ， a comma.
+const halfWidth = (text) =>
+  text.replace(/[！-～]/g, (c) => String.fromCharCode(c.charCodeAt(0) - 0xfee0)).replace(/\u3000/g, ' ');
+
 const refuse = (error, text, more = {}) => ({ error, params: { text, ...more } });
 
 // readDuration reads a text: {ms}, or {error, params}, the key of a text and its parameters. With bare, a whole number without a unit is ms.
@@ -82,12 +86,14 @@ export function durationText(ms) {
   return text;
 }
 
-const commas = /[,，、]/;
+const commas = /[,;、]/;
 const mostSteps = 64;
 const longestStep = 3650 * 864e5;
 
 // readSteps reads a list of waits such as 10m,30m,1h: {steps} in ms, or {error, params}. Source: RetrySteps in the broker's settings.
-export function readSteps(text) {
+// They are separated by commas or semicolons, those of Chinese too.
+export function readSteps(typed) {
+  const text = halfWidth(typed);
   const steps = [];
   for (const raw of text.split(commas)) {
     const { ms, error, params } = readDuration(raw);
@@ -102,8 +108,9 @@ export function readSteps(text) {
 const plain = /^\s*([\d.]+[a-zµμ]+)+\s*$/i;
 
 // plainSteps is a list that readSteps reads, in the grammar of the broker: what is in it already stays as it is.
-export function plainSteps(text) {
+export function plainSteps(typed) {
+  const text = halfWidth(typed);
   const all = text.split(commas);
-  if (all.every((raw) => plain.test(raw)) && !/[，、]/.test(text)) return text.trim();
+  if (all.every((raw) => plain.test(raw)) && !/[;、]/.test(text)) return text.trim();
   return all.map((raw) => (plain.test(raw) ? raw.trim() : durationText(readDuration(raw).ms))).join(', ');
 }

@@ -253,10 +253,12 @@ test('durations are read as the console shows them, and sent as the broker reads
   for (const [text, ms] of Object.entries({ ...shown, ...chinese })) assert.deepEqual(readDuration(text), { ms }, text);
   for (const text of ['1 000 s', '5 s m', '1 h 30', '1 .5 s', '1. 5s', '5 constructor'])
     assert.equal(readDuration(text).error, 'duration.wrong', text);
-  for (const text of ['5 s, 30 s, 5 min', '5 秒、30 秒、5 分钟', '5s，30s，5m'])
+  for (const text of ['5 s, 30 s, 5 min', '5 秒、30 秒、5 分钟', '5s，30s，5m', '5s;30s；5m', '５ｓ，３０ｓ、５ｍ'])
     assert.deepEqual(readSteps(text), { steps: [5e3, 3e4, 3e5] }, text);
   assert.equal(plainSteps(' 5 s, 90s,5 min,1.5h, 1h30m、2 分钟'), '5s, 90s, 5m, 1.5h, 1h30m, 2m');
   assert.equal(plainSteps(' 1s,5s, 30s '), '1s,5s, 30s');
+  for (const text of ['１ｍ；５ｍ', '1m;5m', '1m、5m']) assert.equal(plainSteps(text), '1m, 5m', text);
+  assert.equal(plainSteps('1m，5m'), '1m,5m');
 });
 
 test('steps are refused with what is wrong', () => {

@@ -12,6 +12,7 @@ import { connected, curve, deadEnd, labelOf, layout, shorten, tree } from '../pa
 import { compare, readDocument } from '../pages/broker/definitions-diff.js';
 import { remembered } from '../pages/broker/readings.js';
 import * as dagre from '../vendor/dagre.mjs';
+import { refusal } from '../pages/broker/import-refusals.js';
 import { leaveOut } from '../pages/broker/import-without.js';
 import { deadLetterExchange, readDefinition } from '../pages/broker/policy-json.js';
 import { isLocal, metricsAt, scrapeConfig } from '../pages/broker/scrape.js';
@@ -21,6 +22,18 @@ test('names of queues', () => {
   assert.equal(nameTrouble('amq.x'), 'name.amq');
   assert.equal(nameTrouble('死'.repeat(86)), 'name.long');
   assert.equal(nameTrouble('a b', true), 'name.strict');
+});
+
+test('settings that a policy cannot have are listed without their values', () => {
+  const text =
+    'policy \'fed\' in vhost \'/\': Validation failed: [{<<"federation-upstream-set">>,<<"all">>},{<<"nope">>,5}] are not recognised policy settings';
+  const names = [];
+  refusal(text, (key, params) => {
+    if (key === 'frame.comma') return ', ';
+    if (key === 'import_why.settings') names.push(params.names);
+    return key;
+  });
+  assert.deepEqual(names, ['federation-upstream-set, nope']);
 });
 
 test('topic patterns', () => {

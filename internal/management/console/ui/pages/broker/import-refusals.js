@@ -60,7 +60,7 @@ export function refusal(text, translate) {
   if (!found) return plain;
   const { params } = found;
   const list = (names) => names.join(translate('frame.comma'));
-  if (params.names) params.names = list([...params.names.matchAll(/<<"(.*?)">>/g)].map((m) => m[1]));
+  if (params.names) params.names = list([...params.names.matchAll(/\{<<"(.*?)">>,/g)].map((m) => m[1]));
   if (params.all) params.all = list(params.all.match(/[\w-]+/g).filter((x) => x !== 'or'));
   if (params.why && found.key === 'import_why.argument') params.why = refusal(params.why, translate);
   return translate(found.key, params);

@@ -141,7 +141,8 @@ world.test('what the broker refuses is said in the dialog, and the field is mark
   await c.field('queues.name', {}, c.dialog).fill('later');
   await c.page.keyboard.press('Enter');
   await refusal.filter({ hasText: 'inequivalent' }).waitFor();
-  assert.equal(await c.field('queues.name', {}, c.dialog).getAttribute('aria-invalid'), 'true');
+  const name = c.field('queues.name', {}, c.dialog);
+  await until('the name to be marked', async () => (await name.getAttribute('aria-invalid')) === 'true');
   await c.page.keyboard.press('Escape');
   await c.button('frame.close_draft', {}, c.dialog).click();
   await c.dialog.waitFor({ state: 'detached' });

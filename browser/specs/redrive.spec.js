@@ -137,7 +137,7 @@ world.test('a canary comes back: the job stops by itself and says why', async (c
   await c.picture('redrive-tried.en');
   await c.button('redrive.begin', {}, c.dialog).click();
   await c.dialog.getByText(c.say('job.stopped'), { exact: true }).waitFor();
-  await c.dialog.getByText(c.say('job_why.came_back')).waitFor();
+  await c.dialog.getByText(c.say('job_why.came_back'), { exact: true }).waitFor();
   const [{ moved }] = await c.broker.get('x/redrives/%2F');
   assert.ok(moved > 0 && moved <= 10, `${moved} were sent as a canary of 10`);
   assert.equal(await stat(c, 'jobs.moved'), moved);

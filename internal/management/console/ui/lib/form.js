@@ -1,18 +1,31 @@
 // Fields of forms: each with a label, a hint and what is wrong with it, tied together for those who do not see.
-import { html, useEffect, useId, useRef } from './html.js';
+import { html, useEffect, useId, useRef, useState } from './html.js';
+
+const pause = 800; // ms without a change after which the error of a field that is typed into is said
+
+// useCalm is an error of the field of that id, once whoever types there pauses: each key may have another.
+function useCalm(error, id) {
+  const [calm, set] = useState(error);
+  useEffect(() => {
+    const timer = setTimeout(() => set(error), error && document.activeElement?.id === id ? pause : 0);
+    return () => clearTimeout(timer);
+  }, [error]);
+  return error && calm;
+}
 
 // Field puts a label, a hint and an error around a control, which children(attributes) makes. meaning is how its text is understood; ''
 // keeps a place for it.
 export function Field({ label, hint, error, meaning, children, className = '' }) {
   const id = useId();
-  const about = [meaning && `${id}-meaning`, hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
+  const fault = useCalm(error, id);
+  const about = [meaning && `${id}-meaning`, hint && `${id}-hint`, fault && `${id}-error`].filter(Boolean).join(' ');
   const attributes = { id, 'aria-describedby': about || undefined, 'aria-invalid': error ? 'true' : undefined };
   return html`<div class=${`field ${className} ${error ? 'wrong' : ''}`}>
     <label for=${id}>${label}</label>
     ${children(attributes)}
     ${meaning !== undefined && html`<p class="meaning" id=${`${id}-meaning`} aria-live="polite">${meaning}</p>`}
     ${hint && html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
-    ${error && html`<p class="error" id=${`${id}-error`} role="alert">${error}</p>`}
+    ${fault && html`<p class="error" id=${`${id}-error`} role="alert">${fault}</p>`}
   </div>`;
 }
 

@@ -58,8 +58,18 @@ export function Dialog({ title, close, children, actions, wide, light = false, c
     const el = ref.current;
     el.showModal();
     const first = [...el.querySelectorAll('.dialog-body :is(input, select, textarea)')];
-    (el.querySelector('[autofocus]') || first.find((x) => x.matches(fields) && editable(x)))?.focus();
+    const begin = el.querySelector('[autofocus]') || first.find((x) => x.matches(fields) && editable(x));
+    const body = el.querySelector('.dialog-body');
+    (begin || body).focus(); // not the cross, which comes first: Enter would close the dialog
+    let height = 0;
+    const lower = new ResizeObserver(() => {
+      const at = document.activeElement;
+      if (body.clientHeight < height && at !== body && body.contains(at)) at.scrollIntoView({ block: 'nearest' });
+      height = body.clientHeight; // lower: what is said beside the buttons takes from it
+    });
+    lower.observe(body);
     return () => {
+      lower.disconnect();
       if (el.open) el.close();
       const to = before && before !== document.body && before.isConnected ? before : document.getElementById('main');
       to?.focus({ preventScroll: true });
@@ -95,7 +105,7 @@ export function Dialog({ title, close, children, actions, wide, light = false, c
     onKeyDown=${(e) => {
       if (e.key !== 'Enter' || !(e.ctrlKey || e.metaKey)) return;
       e.preventDefault();
-      ref.current.querySelector('footer :is([type=submit], .primary)')?.click();
+      ref.current.querySelector('footer :is([type=submit], .primary, .danger)')?.click();
     }}
     onCancel=${(e) => {
       if (e.target !== e.currentTarget) return; // that of a file field
@@ -104,10 +114,10 @@ export function Dialog({ title, close, children, actions, wide, light = false, c
     }} onClose=${() => ref.current?.open === false && leave()}>
     <header><h2 id=${id}>${title}</h2>
       <button type="button" class="plain" onClick=${leave} aria-label=${t('frame.close')}><${Icon} name="cross" /></button></header>
-    <div class="dialog-body">${children}</div>
+    <div class="dialog-body" tabindex="-1">${children}</div>
     ${fault && html`<p class="banner bad fault" role="alert" id=${`${id}-fault`}><${Icon} name="warning" /> <span>${fault.text}</span></p>`}
     ${actions && html`<footer>${actions}</footer>`}
-    <${Toasts} on=${layer} />
+    <${Toasts} on=${layer} /><p class="hidden" role="status">${layer === top() && announced.value}</p>
   </dialog>`;
 }
 

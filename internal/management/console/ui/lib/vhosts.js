@@ -30,6 +30,9 @@ export function chooseVHost(name) {
   setQuery({ vhost: name, page: '' });
 }
 
+// listWith is the choice of a list that is to show what is in a virtual host: the choice of the user, unless it leaves that out.
+export const listWith = (name) => (vhosts.value.includes(last.value) && last.value !== name ? name : undefined);
+
 // within is the path of a list, of the chosen virtual host only: within('queues').
 export const within = (list) => (vhost.value ? `${list}/${path`${vhost.value}`}` : list);
 

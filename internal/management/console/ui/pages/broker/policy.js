@@ -11,7 +11,7 @@ import { lacksTag, rightsIn } from '../../lib/rights.js';
 import { Icon } from '../../lib/icon.js';
 import { Action } from '../../lib/action.js';
 import { Failure, Loading } from '../../lib/states.js';
-import { oneVHost, vhosts } from '../../lib/vhosts.js';
+import { listWith, oneVHost, vhosts } from '../../lib/vhosts.js';
 import { SettingField } from './setting-parts.js';
 import { RetryFields, isRetry } from './retry-fields.js';
 import { fieldsOf } from '../../lib/known.js';
@@ -47,7 +47,7 @@ export function render({ query }) {
     { every: 0 },
   );
   const lacks = lacksTag(operator ? 'administrator' : 'policymaker');
-  const list = { vhost, tab: operator ? 'operator' : '' };
+  const list = { vhost: listWith(vhost), tab: operator ? 'operator' : '' };
   const remove = () =>
     removePolicy({ vhost, name: query.policy }, operator).then((done) => done && go('/policies', list));
   const title = query.policy
@@ -118,7 +118,7 @@ function Editor({ operator, vhost, known, query }) {
   };
   const [left, leave] = useState(false);
   useEffect(() => {
-    if (left) go('/policies', { vhost: f.vhost, tab: operator ? 'operator' : '' });
+    if (left) go('/policies', { vhost: listWith(f.vhost), tab: operator ? 'operator' : '' });
   }, [left]);
   const ready = f.name && f.pattern && read.value && Object.keys(read.value).length > 0;
   const kind = operator ? 'operator-policies' : 'policies';

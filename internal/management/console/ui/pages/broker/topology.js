@@ -7,6 +7,7 @@ import { href, route, setQuery } from '../../lib/router.js';
 import { Empty, Shown } from '../../lib/states.js';
 import { attempt, reasonOf } from '../../lib/layers.js';
 import { Check, Select, TextField } from '../../lib/form.js';
+import { useShortcuts } from '../../lib/keys.js';
 import { save } from '../../lib/save.js';
 import { OneVHost, oneVHost } from '../../lib/vhosts.js';
 import { Findings } from './follow.js';
@@ -86,7 +87,9 @@ function Focus({ vhost, root, depth }) {
     const exact = (found.data || []).find((id) => id === text || id.slice(2) === text) || found.data?.[0];
     if (exact || text) setQuery({ root: exact || text }, { push: true });
   };
-  return html`<form class="form" onSubmit=${submit}>
+  const form = useRef();
+  useShortcuts({ '/': ['keys.filter', () => form.current.querySelector('input').focus()] });
+  return html`<form class="form" ref=${form} onSubmit=${submit}>
     <${TextField} label=${t('topology.focus')} hint=${t('topology.focus_hint')} type="search" value=${text} onInput=${type} list=${found.data || []} />
     ${
       root &&

@@ -17,7 +17,7 @@ import { rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
 import { OneVHost, oneVHost } from '../../lib/vhosts.js';
 import { keyOf, page } from '../messages/address.js';
-import { IndexState, MessagesTable, useCompleted, useMessages } from '../messages/message-table.js';
+import { IndexState, MessagesTable, useCompleted, useFound, useMessages } from '../messages/message-table.js';
 import { FilterBox } from '../messages/filter-box.js';
 import { beginRedrive, scopesByFilter } from './redrive.js';
 import { atOnce, countOf, scopesOf } from './job-scopes.js';
@@ -49,7 +49,7 @@ export function render() {
   const change = (f) => setQuery({ filter: f, view: view === 'groups' && !q.view ? 'groups' : q.view });
   return html`<div class="page-head"><h1>${t('letters.title')}</h1><${OneVHost} /><${Action} lacks=${rightsIn(v).any('write')} onClick=${() => importMessages(v).then((done) => done && summary.refresh())}>${t('import.open')}</${Action}><a class="button" href=${href('/lost', { vhost: v })}>${t('lost.title')}${summary.data ? ` · ${num(summary.data.lost.messages)}` : ''}</a></div>
     <${Cards} of=${summary} />
-    <${FilterBox} filter=${filter} change=${change} known=${known} error="" />
+    ${view !== 'queues' && html`<${FilterBox} filter=${filter} change=${change} known=${known} error="" />`}
     <div class="tabs" role="tablist" aria-label=${t('letters.view')} onKeyDown=${(e) => {
       const by = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
       if (!by) return;
@@ -105,6 +105,7 @@ function Groups({ vhost, by, filter, waiting, lost }) {
   const within = (term) => and(asked, term);
   const whole = Math.max(1, (groups?.total || 0) + (groups?.without || 0));
   useCompleted(got, `${vhost} ${by} ${asked}`);
+  useFound(filter, got.at, t('letters.found', { n: (groups?.total || 0) + (groups?.without || 0) }));
   const rows = wrong ? { data: [] } : { ...got, data: groups?.groups };
   const redrive = async (group, action) => {
     await attempt(async () => beginRedrive(vhost, await scopesByFilter(vhost, within(group.filter)), action));

@@ -139,7 +139,7 @@ function Progressing({ job: j, refresh, detail, undo }) {
     await refresh();
     requestAnimationFrame(() => document.activeElement === document.body && card.current?.focus()); // its button has gone
   };
-  const state = useRef(j.state);
+  const state = useRef(detail ? j.state : 'running'); // in a dialog it may be over before it is shown
   useEffect(() => {
     if (state.current === j.state) return;
     state.current = j.state;

@@ -106,7 +106,12 @@ function Begin({ close, vhost, scopes: offered, action, undo, alive }) {
     if (jobs) progress.current?.focus();
   }, [jobs]);
   useEffect(() => {
-    if (trials) results.current?.scrollIntoView({ block: 'nearest' });
+    if (!trials || !results.current) return;
+    results.current.scrollIntoView({ block: 'nearest' });
+    const body = results.current.closest('.dialog-body');
+    const at = document.activeElement;
+    const hidden = at.getBoundingClientRect().bottom < body.getBoundingClientRect().top; // in a low window
+    if (hidden && at !== body && body.contains(at)) results.current.focus({ preventScroll: true });
   }, [trials]);
   const set = (patch) => {
     setOptions({ ...options, ...patch });

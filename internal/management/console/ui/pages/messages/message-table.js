@@ -1,12 +1,12 @@
 // A list of messages in portions: of one queue, of the lost letters, or of everything that died in a virtual host.
-import { html, useRef, useState } from '../../lib/html.js';
+import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { t, num, size, dateTime, word } from '../../lib/i18n.js';
 import { go } from '../../lib/router.js';
 import { indexed, topic, useAgain, useData } from '../../lib/live.js';
 import { Table } from '../../lib/table.js';
 import { Ago } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
-import { reasonOf as reasonText, toast } from '../../lib/layers.js';
+import { announce, reasonOf as reasonText, toast } from '../../lib/layers.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { exceptionOf, keyOf, page, placeOf, readSome, reasonOf, sourceOf, withHeaders } from './address.js';
 import { total } from './timeline.js';
@@ -31,6 +31,8 @@ export function useMessages(list, query, { hold = false } = {}) {
   latest.current = key;
   const wrong = first.error?.status === 400 ? t('filter.invalid') : ''; // then no list is that of the filter
   const now = wrong ? null : more || first.data;
+  const found = t(now?.next ? 'letters.found_least' : 'letters.found', { n: now?.items.length || 0 });
+  useFound(query.filter, first.at, found);
   const load = async () => {
     setBusy(true);
     try {
@@ -189,6 +191,19 @@ export function MessagesTable({ id = 'letters', messages, selection, actions, em
     ${messages.fresh > 0 && html`<p class="banner" role="status">${t('letters.fresh', { n: messages.fresh })} <button type="button" onClick=${messages.refresh}>${t('keys.load_new')}</button></p>`}
     <${Table} id=${id} caption=${caption || t('letters.list')} source=${source} columns=${columns(messages.items, id === 'lost')} keyOf=${keyOf} nameOf=${(l) => [l.id, reasonOf(l) && word('reason', reasonOf(l)), sourceOf(l)].filter(Boolean).join(', ')} selection=${selection} onOpen=${(l) => go(page(l))} filter=${false}
       actions=${actions} empty=${!messages.wrong && empty} more=${{ next: messages.next, busy: messages.busy, load: messages.load, partial: messages.partial }} />`;
+}
+
+// useFound announces what another filter has found, which words say, once it is known.
+export function useFound(filter, at, words) {
+  const last = useRef({ filter, before: -1 });
+  useEffect(() => {
+    const { current: l } = last;
+    if (l.filter !== filter) last.current = { filter, before: at };
+    else if (l.before >= 0 && l.before !== at) {
+      announce(words);
+      l.before = -1;
+    }
+  }, [filter, at]);
 }
 
 // useCompleted asks again twice after a list was read or something died, and then as long as the answer says that the index is behind

@@ -121,10 +121,8 @@ func (w *logWriter) recovery(log storage.LogID) (at storage.Index, state []byte,
 	if err != nil && !errors.Is(err, journal.ErrNoCheckpoint) {
 		return 0, nil, 0, err
 	}
-	for _, l := range w.journal.Logs() {
-		if l.Log == log && l.Fault != nil {
-			return 0, nil, 0, l.Fault
-		}
+	if fault := w.journal.FaultOf(log); fault != nil {
+		return 0, nil, 0, fault
 	}
 	return at, state, w.journal.Next(log), nil
 }

@@ -118,6 +118,14 @@ func (j *Journal) Safe(log storage.LogID) storage.Index {
 	return 0
 }
 
+// FaultOf returns the fault of log; nil: it is sound.
+func (j *Journal) FaultOf(log storage.LogID) *Fault {
+	if l := j.logs[log]; l != nil {
+		return l.fault
+	}
+	return nil
+}
+
 // log returns the state of a log, new if need be.
 func (j *Journal) log(id storage.LogID) *logState {
 	l := j.logs[id]

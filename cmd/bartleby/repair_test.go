@@ -48,7 +48,7 @@ func TestCheckAndRepair(t *testing.T) {
 		t.Fatalf("as JSON: %+v, %v", r, err)
 	}
 	tool(exitSound, dir+": repaired; the damaged files are in damaged-1", "repair", dir)
-	tool(exitSound, "damaged-1 has files that an earlier repair moved aside", "check", dir)
+	tool(exitSound, "damaged-1 has files that a repair moved aside", "check", dir)
 	tool(exitBlind, "is not the data directory of a broker", "check", t.TempDir())
 	tool(exitUsage, "Exit codes", "check")
 	tool(exitUsage, "unexpected argument", "repair", dir, dir)

@@ -137,13 +137,27 @@ func (l *lexer) field(w *written) error {
 			w.parts, l.at = nil, begin
 			return nil
 		default:
-			_, n := utf8.DecodeRuneInString(l.text[l.at:])
+			r, n := utf8.DecodeRuneInString(l.text[l.at:])
+			if name := joined(w.parts); r == fullWidthColon && isField(name) {
+				w.name = name
+				l.at += n
+				return nil
+			}
 			w.parts = appendSoft(w.parts, l.text[l.at:l.at+n])
 			l.at += n
 		}
 	}
 	w.parts, l.at = nil, begin
 	return nil
+}
+
+// fullWidthColon is what Chinese keyboards write. Behind the name of a field it is a colon.
+const fullWidthColon = '：'
+
+// isField reports whether there is a field with that name.
+func isField(name string) bool {
+	f, _ := fieldNamed(name)
+	return name != "" && f != nil
 }
 
 // value takes one alternative.

@@ -88,6 +88,13 @@ func TestMistakes(t *testing.T) {
 	if f, err := Parse("reason=expired", testNow); err != nil || f.String() != "reason:expired" {
 		t.Errorf("an equals sign for the colon: %v, %v", f, err)
 	}
+	for text, want := range map[string]string{
+		"reason：expired": "reason:expired", "-header.a：x|y": "-header.a:x|y", "错误：expired": "错误：expired", "：": "：",
+	} {
+		if f, err := Parse(text, testNow); err != nil || f.String() != want {
+			t.Errorf("%s, a full-width colon: %v, %v", text, f, err)
+		}
+	}
 }
 
 func TestCalendar(t *testing.T) {

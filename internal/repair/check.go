@@ -282,7 +282,7 @@ func (d *diagnosis) tellFiles() error {
 	slices.SortFunc(names, cmp.Compare)
 	for _, n := range names {
 		if strings.HasPrefix(n, asidePart) {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s has files that an earlier repair moved aside; the broker does not need it", n))
+			r.Notes = append(r.Notes, fmt.Sprintf("%s has files that a repair moved aside; the broker does not need it", n))
 		}
 	}
 	return nil

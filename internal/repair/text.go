@@ -76,7 +76,7 @@ func (r *Report) print(b *strings.Builder) {
 
 // printLosses lists what is lost.
 func (r *Report) printLosses(b *strings.Builder) {
-	if r.State == Sound {
+	if r.State == Sound || r.State == Repaired && r.Losses() == 0 {
 		return
 	}
 	if r.Losses() == 0 {

@@ -152,3 +152,14 @@ world.test('what was typed stays while the broker is restarted', async (c) => {
   assert.equal(await c.field('queues.name').inputValue(), 'typed');
   assert.equal(await c.field('policies.pattern').inputValue(), '^typed');
 });
+
+world.test('the preview of a policy names the text that is no value, not what it would lack', async (c) => {
+  c.expect(/400/);
+  await c.open('/policies/edit?vhost=%2F&preset=retry&pattern=x');
+  const preview = c.page.locator('section.card').filter({ has: c.heading('trial.title') });
+  await preview.getByRole('status').waitFor();
+  await c.page.locator('input[placeholder="1h30m"]').first().fill('a while');
+  const wrong = c.say('duration.wrong', { text: 'a while', examples: '90s, 15m, 1h30m' });
+  await preview.getByText(wrong).waitFor();
+  assert.equal(await preview.getByRole('status').count(), 0);
+});

@@ -47,7 +47,8 @@ function Outcome({ vhost, of: m }) {
       ${m.messages_dropped > 0 && html`<span class="tag bad">${t('trial.drops', { n: m.messages_dropped })}</span>`}</span></td></tr>`;
 }
 
-export function Trial({ vhost, of: { trial, error, busy } }) {
+export function Trial({ vhost, of: { trial, error, busy, wrong } }) {
+  if (wrong) return html`<p class="banner warn"><${Icon} name="warning" /> ${wrong}</p>`;
   if (error)
     return html`<p class="banner bad" role="status"><${Icon} name="warning" /> <span class="break" lang="en">${error}</span></p>`;
   if (!trial) return html`<p class="hint" role="status">${busy ? t('trial.busy') : t('trial.begin')}</p>`;

@@ -106,11 +106,16 @@ function Editor({ operator, vhost, known, query }) {
   const suggested = (exchanges.data || []).map((e) => e.name).filter(Boolean);
   const named = read.value?.[dlx];
   const missing = exchanges.data && named && typeof named === 'string' && !suggested.includes(named) ? named : '';
-  const trial = useTrial({ ...f, operator, definition: read.value, there: suggested.length });
+  const letters = useRef(null);
+  const [wrong, setWrong] = useState(''); // what is wrong with a text that is no value: then the definition lacks it
+  useEffect(() => {
+    const fields = [...letters.current.querySelectorAll('input')];
+    setWrong(fields.find((x) => x.validity.customError)?.validationMessage || '');
+  });
+  const trial = useTrial({ ...f, operator, definition: wrong ? null : read.value, there: suggested.length });
   const makeExchange = async () => {
     if (await newExchange({ vhost: f.vhost, name: missing, type: 'fanout' })) exchanges.refresh();
   };
-  const letters = useRef(null);
   const fillIn = (preset) => {
     const more = presets[preset](suggested);
     if (more) setKeys(more);
@@ -182,7 +187,7 @@ function Editor({ operator, vhost, known, query }) {
       <p class="buttons">${lacks ? html`<${Action} className="primary" lacks=${lacks}>${t('policies.save')}</${Action}>` : html`<button type="submit" class="primary" disabled=${!ready}>${t('policies.save')}</button>`}</p>
     </form>
     <div class="stack">
-      <section class="card"><h2>${t('trial.title')}</h2><${Trial} vhost=${f.vhost} of=${trial} />
+      <section class="card"><h2>${t('trial.title')}</h2><${Trial} vhost=${f.vhost} of=${{ ...trial, wrong }} />
         ${missing && html`<p class="buttons"><${Action} lacks=${rightsIn(f.vhost).exchange('configure', missing)} onClick=${makeExchange}><${Icon} name="plus" /> ${t('policies.create_exchange', { name: missing })}</${Action}></p>`}</section>
       <section class="card"><h2>${t('policies.elsewhere')}</h2><${Codes} label=${t('policies.elsewhere')} of=${policyCodes(here(), { ...f, operator, priority: f.priority ?? 0, name: f.name || 'policy', definition: read.value || {} })} /></section>
     </div></div>`;

@@ -162,7 +162,7 @@ func describe(disk vfs.FS) (string, error) {
 	w.pages = pages{w: w}
 	w.pages.reopen()
 	v := vhost.New(vhostName, logID, w, &w.pages)
-	if err := w.replay(v, w.written); err != nil {
+	if err := w.replay(v, j.Next(logID)-1); err != nil {
 		return "", err
 	}
 	facts, err := fact.All(logID, 0, v.Projection())

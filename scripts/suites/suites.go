@@ -98,7 +98,7 @@ func suites() []suite {
 			steps: []step{command("interop/run.sh", binary)},
 		},
 		{
-			name: "browser", about: "the console in Debian's chromium", limit: 10 * time.Minute, binary: true,
+			name: "browser", about: "the console in Debian's chromium", limit: 14 * time.Minute, binary: true,
 			steps: []step{command("node", "browser/run.js", binary)},
 		},
 		{

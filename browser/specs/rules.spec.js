@@ -110,7 +110,7 @@ world.test(
     c.expect(/400 .*dry-run/); // without steps the policy has no delays
     await steps.fill('1m,5');
     await c.button('policies.save').click();
-    await c.text('duration.no_unit', { text: '5', s: '5s', ms: '5ms' }).waitFor();
+    await c.text('duration.no_unit', { text: '5', s: '5s', ms: '5ms' }).first().waitFor();
     assert.equal(
       (await c.broker.get('policies')).some((p) => p.name === 'backoff'),
       false,

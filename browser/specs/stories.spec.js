@@ -172,7 +172,7 @@ world.test('a newcomer creates a queue with a dead-letter queue, and a policy', 
   await h.to('the steps', (f) => f.name === c.say('setting.delayed-retry-steps'));
   await h.keyboard.type('1s, 5s, 30');
   await h.press(c.say('policies.save'));
-  await c.text('duration.no_unit', { text: '30', s: '30s', ms: '30ms' }).waitFor();
+  await c.text('duration.no_unit', { text: '30', s: '30s', ms: '30ms' }).first().waitFor();
   assert.equal((await h.look()).name, c.say('setting.delayed-retry-steps'), 'the field that is wrong has the focus');
   await h.keyboard.press('End');
   await h.keyboard.type('s');

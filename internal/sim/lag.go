@@ -23,7 +23,7 @@ func (w *world) commit(least storage.Index) {
 	}
 }
 
-// agreed waits until others have what comes up to a batch, and reports whether that took too long.
+// agreed waits until others have what comes up to a batch, and reports whether they have it in time.
 func (w *world) agreed(to storage.Index) bool {
 	if w.safe < to && w.Chance(3) {
 		return false
@@ -34,7 +34,7 @@ func (w *world) agreed(to storage.Index) bool {
 
 // depose has another leader take over: what others do not have is taken back, all or the end of it.
 func (w *world) depose() {
-	if !w.o.Lag || w.violation != nil || w.journal == nil {
+	if w.violation != nil || w.journal == nil {
 		return
 	}
 	w.result.Deposed++

@@ -209,15 +209,11 @@ func (w *world) writeGroup(n int) bool {
 	}
 	bytes := 0
 	w.tried = w.written // the group may be all of other logs
-	for _, b := range group {
+	for i := range group {
+		b := &group[i]
 		if bytes += len(b.Data) + journal.Overhead; b.Log == logID {
 			w.tried = b.Index
-		}
-	}
-	for i := range group {
-		if b := &group[i]; b.Log == logID && w.tail > 0 { // the first of them, for it comes next
-			b.Cuts = true
-			break
+			b.Cuts = w.tail > 0 && b.Index == w.written+1 // it takes the place of what was taken back
 		}
 	}
 	var err error

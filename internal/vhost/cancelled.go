@@ -136,13 +136,21 @@ func (v *VHost) applyCancellations(f *fact.Fact) {
 	q.schedule.below = f.Seq
 }
 
-// deferred applies a new instant for what waits. The TTL of what was never delivered counts from then on; what waits
-// for a retry keeps the end of its life.
+// expiryMoved is when a copy expires that waits so much longer. The TTL of what was never delivered counts from when it
+// is due; what waits for a retry keeps the end of its life.
+func expiryMoved(e *queue.Entry, by deadline.Instant) deadline.Instant {
+	if e.ExpireAt == 0 || e.Flags&queue.Redelivered != 0 {
+		return e.ExpireAt
+	}
+	return e.ExpireAt + by
+}
+
+// deferred applies a new instant for what waits.
 func (v *VHost) deferred(q *queueState, s queue.Seq, at deadline.Instant) {
 	if e := q.messages.Entry(s); e.State == queue.Waiting {
 		side := q.messages.Side(s)
-		if e.ExpireAt != 0 && e.Flags&queue.Redelivered == 0 {
-			q.messages.Change(s).ExpireAt = e.ExpireAt + at - side.Until
+		if expiry := expiryMoved(e, at-side.Until); expiry != e.ExpireAt {
+			q.messages.Change(s).ExpireAt = expiry
 		}
 		side.Until = at
 		q.messages.SetSide(s, side)

@@ -96,9 +96,7 @@ func (x *foundCopy) tell(f *fact.Fact) (ended bool) {
 	case fact.Resumed:
 		x.made.At = 0
 	case fact.Deferred:
-		if e.ExpireAt != 0 && e.Flags&queue.Redelivered == 0 {
-			e.ExpireAt += f.At - x.made.At
-		}
+		e.ExpireAt = expiryMoved(e, f.At-x.made.At)
 		x.made.At = f.At
 	case fact.Arrived:
 		x.arrived = f.At

@@ -53,7 +53,7 @@ func faultsOfSchedules() []fault {
 		{ // though it is to be delivered later
 			name: "vhost: what was moved in its queue expires when it would have",
 			edits: []edit{{
-				file: vhostDir + "cancelled.go", at: `e.Flags&queue.Redelivered == 0`, after: ` && !v.planted(FAULT)`,
+				file: vhostDir + "cancelled.go", at: `expiry != e.ExpireAt`, after: ` && !v.planted(FAULT)`,
 			}},
 			checks: []check{test(vhostPkg, "TestScenarios", "schedule-queue")},
 		},

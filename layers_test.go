@@ -87,6 +87,8 @@ var house = []room{
 	{path: "internal/memory", floor: ground, column: decides, never: world, passive: true},
 	// liveheap is for tests of every floor.
 	{path: "internal/liveheap", floor: ground, column: between, never: world},
+	// contrib is files that the broker serves as they are.
+	{path: "contrib", floor: ground, column: between, never: world, passive: true},
 	// sift is the language in which messages are asked for: the vhost, the index and the frontends mean the same by it.
 	{path: "internal/filter", floor: ground, column: decides, imports: []string{"internal/amqp", "internal/duration"}, never: world, passive: true},
 	// turns is about goroutines and time, and of nothing of ours.
@@ -171,7 +173,7 @@ var house = []room{
 	{path: "internal/management", floor: frontends, column: decides,
 		imports: append([]string{"internal/api", "internal/logging", "internal/regex", "internal/management/web", "internal/management/stats", "internal/management/metrics",
 			"internal/management/schedule", "internal/management/deadletter", "internal/management/resources", "internal/management/definitions",
-			"internal/management/console"}, broker...)}, // logging: to set its levels
+			"internal/management/console", "contrib"}, broker...)}, // logging: to set its levels
 	// cli reaches a broker over HTTP and no other way.
 	{path: "internal/cli", floor: frontends, column: decides,
 		imports: []string{"internal/api", "internal/cli/output", "internal/cli/command", "internal/cli/resources", "internal/cli/policies",

@@ -1,4 +1,5 @@
 // What the palette does, where the keyboard is afterwards, and what the audit says of it.
+import { readFileSync } from 'node:fs';
 import assert from 'node:assert/strict';
 import { World } from '../lib/console.js';
 import { field } from '../lib/seed.js';
@@ -284,7 +285,11 @@ world.test('monitoring has what Prometheus needs', async (c) => {
   assert.equal(await url.innerText(), `http://${port}/metrics`);
   assert.equal((await fetch(await url.innerText())).status, 200);
   await c.page.getByText(`targets: ["${port}"]`).first().waitFor();
-  assert.equal(await c.page.getByRole('link', { name: /bartleby-.*\.json|bartleby\.rules\.yml/ }).count(), 4);
+  const files = c.page.getByRole('link', { name: /bartleby-.*\.json|bartleby\.rules\.yml/ });
+  assert.equal(await files.count(), 4);
+  const [saved] = await Promise.all([c.page.waitForEvent('download'), files.last().click()]);
+  assert.equal(saved.suggestedFilename(), 'bartleby.rules.yml');
+  assert.ok(readFileSync(await saved.path(), 'utf8').startsWith('# '));
   await c.accessible();
 });
 

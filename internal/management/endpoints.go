@@ -13,7 +13,7 @@ func (s *Server) endpoints() []web.Endpoint {
 		s.overviewEndpoints(), s.nodeEndpoints(), s.nodeActionEndpoints(), s.memoryEndpoints(), featureEndpoints(),
 		s.loginEndpoints(), s.sessionEndpoints(), s.eventEndpoints(), s.openAPIEndpoints(), auditEndpoints(),
 		s.listenerEndpoints(), s.clockEndpoints(), s.logLevelEndpoints(), resourceLimitEndpoints(), storageEndpoints(), backupEndpoints(),
-		s.healthEndpoints(), s.healthUpkeepEndpoints(), topologyEndpoints(), pathEndpoints(),
+		s.healthEndpoints(), s.healthUpkeepEndpoints(), topologyEndpoints(), pathEndpoints(), contribEndpoints(),
 		s.resources.Endpoints(), s.definitions.Endpoints(), s.deadletter.Endpoints(), schedule.Endpoints(),
 	)
 }

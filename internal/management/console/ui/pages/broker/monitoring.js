@@ -1,7 +1,7 @@
 // Where Prometheus gets the metrics, what it needs for that, and the dashboards and alerts that come with the broker.
 import { html } from '../../lib/html.js';
 import { t } from '../../lib/i18n.js';
-import { api } from '../../lib/api.js';
+import { address, api } from '../../lib/api.js';
 import { href } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
 import { Code } from '../../lib/code.js';
@@ -20,12 +20,15 @@ export function render() {
     <h1>${t('monitoring.title')}</h1><p>${t('monitoring.about')}</p>
     <${Shown} of=${got}>${({ listeners }) => html`<${Scrape} listeners=${listeners} />`}</${Shown}>
     <div class="grid"><section class="card"><h2>${t('monitoring.dashboards')}</h2><p>${t('monitoring.dashboards_text')}</p>
-        <ul>${dashboards.map((name) => html`<li key=${name}><${Elsewhere} file=${`contrib/grafana/${name}`}>${name}</${Elsewhere}></li>`)}</ul></section>
+        <ul>${dashboards.map((name) => html`<li key=${name}><${Download} at="x/dashboards" file=${name} /></li>`)}</ul></section>
       <section class="card"><h2>${t('monitoring.alerts')}</h2><p>${t('monitoring.alerts_text')}</p>
-        <ul><li><${Elsewhere} file="contrib/prometheus/bartleby.rules.yml">bartleby.rules.yml</${Elsewhere}></li>
+        <ul><li><${Download} at="x/alert-rules" file="bartleby.rules.yml" /></li>
           <li><${Elsewhere} file="docs/metrics.md">${t('monitoring.meaning')}</${Elsewhere}></li>
           <li><a href=${href('/node')}>${t('monitoring.now')}</a></li></ul></section></div>`;
 }
+
+const Download = ({ at, file }) =>
+  html`<a class="nowrap" download href=${address(`${at}/${file}`)}>${file} <${Icon} name="download" /></a>`;
 
 function Scrape({ listeners }) {
   const at = metricsAt(listeners, location);

@@ -34,6 +34,10 @@ test('a filter is cut into its terms', () => {
     [false, 'header.tenant', 'acme'],
     [false, '', 'order=4711'],
   ]);
+  assert.deepEqual(terms('reason：expired 客户：张三'), [
+    [false, 'reason', 'expired'],
+    [false, '', '客户：张三'],
+  ]);
   assert.deepEqual(terms('a\\ b "open'), [
     [false, '', 'a\\ b'],
     [false, '', '"open'],
@@ -70,6 +74,26 @@ test('what may come next is suggested', () => {
   );
   const [first] = suggest('a re b', 4);
   assert.deepEqual([first.term, first.start, first.end], ['reason:', 2, 4]);
+});
+
+test('a field is suggested with what it is called, and found by that', () => {
+  const called = {
+    reason: '成为死信的原因',
+    cause: '无主的原因',
+    'lost-at': 'When it was Lost',
+    'reason expired': '已过期',
+  };
+  const gloss = (field, value) => called[value === undefined ? field : `${field} ${value}`] || '';
+  const found = (text) => suggest(text, text.length, { queue: ['原因'] }, gloss).map((x) => [x.term, x.gloss]);
+  assert.deepEqual(found('-原因'), [
+    ['-reason:', '成为死信的原因'],
+    ['-cause:', '无主的原因'],
+  ]);
+  assert.deepEqual(found('lost'), [['lost-at:', 'When it was Lost']]);
+  assert.deepEqual(found('WHEN'), [['lost-at:', 'When it was Lost']]);
+  assert.deepEqual(found('reason：过期'), [['reason:expired', '已过期']]);
+  assert.deepEqual(found('queue:原'), [['queue:原因', '']]);
+  assert.equal(found('').length, 10);
 });
 
 const death = (queue, reason, time, count = 1, more = {}) => ({

@@ -5,6 +5,7 @@ import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parse, format } from '../lib/message.js';
 import * as units from '../lib/units.js';
+import { fields } from '../pages/messages/filter.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -270,6 +271,14 @@ test('every key is used, and what is used is there', () => {
     [],
     'keys that are not there',
   );
+});
+
+test('every field of filters is offered, and called something', () => {
+  const go = readFileSync(`${root}/../../../filter/field.go`, 'utf8');
+  const known = [...go.matchAll(/Name: "([a-z][^"]*)"/g)].map((m) => m[1].replace(/(NAME|PATH)$/, ''));
+  assert.ok(known.length > 30, 'the pattern finds nothing');
+  assert.deepEqual(fields.map(([name]) => name).sort(), known.sort());
+  for (const name of known) for (const all of [en, zh]) assert.ok(all[`field.${name}`], name);
 });
 
 test('no text stands in a module', () => {

@@ -1,12 +1,19 @@
 // The field for filters: terms as chips, suggestions while typing, saved searches.
 import { html, useEffect, useId, useRef, useState } from '../../lib/html.js';
-import { t } from '../../lib/i18n.js';
+import { has, t } from '../../lib/i18n.js';
 import { Icon } from '../../lib/icon.js';
 import { pref } from '../../lib/store.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { and, split, suggest, without } from './filter.js';
 
 const saved = pref('filters', []);
+
+// gloss is what a field is called, or the value of a field that has words of its own.
+function gloss(field, value) {
+  if (value === undefined) return t(`field.${field}`);
+  const key = `${field.replace('first-', '')}.${value}`;
+  return has(key) ? t(key) : '';
+}
 
 // FilterBox shows filter; change is given another one, which is what was typed once Enter or the button is pressed, and until then it
 // says that this does not count yet. known are names to suggest, by field; example is one, in words.
@@ -20,7 +27,7 @@ export function FilterBox({ filter, change, known, error, example = t('filter.pl
   useShortcuts({ '/': ['keys.filter', () => input.current.focus()] });
   useEffect(() => setAt(-1), [text]);
   const offer = (value, cursor) =>
-    setOffers(document.activeElement === input.current ? suggest(value, cursor, known) : []);
+    setOffers(document.activeElement === input.current ? suggest(value, cursor, known, gloss) : []);
   const take = (o) => {
     const next = text.slice(0, o.start) + o.term + text.slice(o.end);
     if (/[:.]$/.test(o.term)) {
@@ -89,7 +96,7 @@ export function FilterBox({ filter, change, known, error, example = t('filter.pl
           html`<li role="option" id=${`${id}-${i}`} aria-selected=${i === at} onMouseDown=${(e) => {
             e.preventDefault();
             take(o);
-          }}><code>${o.term}</code></li>`,
+          }}><code>${o.term}</code>${o.gloss && html` <small class="faint">${o.gloss}</small>`}</li>`,
       )}
     </ul>
     ${error && html`<p class="error" role="alert">${error}</p>`}

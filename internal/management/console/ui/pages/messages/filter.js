@@ -25,12 +25,12 @@ export function split(text) {
 function read(text) {
   const not = text.length > 1 && text[0] === '-';
   const rest = not ? text.slice(1) : text;
-  const m = /^([A-Za-z][\w-]*(?:\.[^\s:<>="]+)?)(:|=|[<>]=?)(.*)$/s.exec(rest);
-  if (!m || (m[2] === '=' && !isField(m[1]))) return { text, not, field: '', value: rest };
+  const m = /^([A-Za-z][\w-]*(?:\.[^\s:：<>="]+)?)(:|：|=|[<>]=?)(.*)$/s.exec(rest);
+  if (!m || (/[：=]/.test(m[2]) && !isField(m[1]))) return { text, not, field: '', value: rest };
   return { text, not, field: m[1], value: /[<>]/.test(m[2]) ? m[2] + m[3] : m[3] };
 }
 
-// isField reports whether a name before an equals sign is a field; other words with one are text.
+// isField reports whether a name before an equals sign or a full-width colon is a field; other words with one are text.
 function isField(given) {
   const name = given.toLowerCase().replace(/_/g, '-');
   return /^(headers?|body)\./.test(name) || name === 'dlq' || fields.some(([f]) => f === name);
@@ -78,17 +78,23 @@ export const fields = [
   ['correlation-id', []],
   ['type', []],
   ['exception', ['*Timeout*']],
+  ['fingerprint', []],
   ['header.', []],
+  ['headers', []],
+  ['body', []],
   ['body.$.', []],
   ['first-reason', ['rejected', 'expired', 'maxlen', 'delivery_limit']],
   ['last-queue', []],
+  ['routing-key', []],
   ['user', []],
   ['app', []],
   ['content-type', []],
+  ['reply-to', []],
 ];
 
-// suggest lists what the term at the cursor may become: {term, start, end}. known are names by field: {queue: [...]}.
-export function suggest(text, cursor, known = {}) {
+// suggest lists what the term at the cursor may become: {term, gloss, start, end}. known are names by field: {queue: [...]}. gloss is
+// what a field, or a value of it, is called in the language of the page, or '': these words find it, too.
+export function suggest(text, cursor, known = {}, gloss = (_field, _value) => '') {
   const here = split(text).find((x) => x.start <= cursor && cursor <= x.end) || {
     text: '',
     start: cursor,
@@ -98,19 +104,23 @@ export function suggest(text, cursor, known = {}) {
   const typed = text.slice(here.start, cursor);
   const not = typed.startsWith('-') ? '-' : '';
   const plain = typed.slice(not.length).toLowerCase();
-  const at = plain.indexOf(':');
-  const make = (term) => ({ term: not + term, start: here.start, end: here.end });
+  const at = plain.search(/[:：]/);
+  const make = (term, said) => ({ term: not + term, gloss: said, start: here.start, end: here.end });
+  const has = (said, words) => words !== '' && said.toLowerCase().includes(words);
   if (at < 0) {
-    return fields
-      .filter(([name]) => name.startsWith(plain))
+    const all = fields.map(([name]) => ({ name, said: gloss(name) }));
+    const named = all.filter((f) => f.name.startsWith(plain));
+    return [...named, ...all.filter((f) => !named.includes(f) && has(f.said, plain))]
       .slice(0, 10)
-      .map(([name]) => make(name.endsWith('.') ? name : name + ':'));
+      .map((f) => make(f.name.endsWith('.') ? f.name : f.name + ':', f.said));
   }
   const name = plain.slice(0, at);
   const value = plain.slice(at + 1).replace(/^"/, '');
-  const of = known[name] || fields.find(([f]) => f === name)?.[1] || [];
+  const names = known[name];
+  const of = names || fields.find(([f]) => f === name)?.[1] || [];
   return of
-    .filter((v) => v.toLowerCase().includes(value) && v.toLowerCase() !== value)
+    .map((v) => ({ v, said: names ? '' : gloss(name, v) }))
+    .filter(({ v, said }) => v.toLowerCase() !== value && (v.toLowerCase().includes(value) || has(said, value)))
     .slice(0, 10)
-    .map((v) => make(`${name}:${known[name] ? quote(v) : v}`));
+    .map(({ v, said }) => make(`${name}:${names ? quote(v) : v}`, said));
 }

@@ -30,6 +30,7 @@ type field struct {
 	words []string                // of a word
 	text  func(m *Message) string // of texts, names and words that no property has
 	flag  amqp.Flags              // the property of a text
+	head  string                  // the header of a text
 	count func(m *Message) int64  // of numbers, sizes, ages and instants
 }
 
@@ -66,6 +67,8 @@ var fields = []field{
 		kind: name, need: Deaths},
 	{Field: Field{Name: "routing-key", What: "first of these routing keys", Example: "routing-key:order.created"},
 		kind: name, need: Deaths, text: firstKey},
+	{Field: Field{Name: "schedule-key", What: "the header x-schedule-key", Example: "schedule-key:order-4711"},
+		kind: text, need: Properties, head: "x-schedule-key"},
 	{Field: Field{Name: "age", What: "time since the last death", Example: "age:>1h"},
 		kind: age, need: Deaths, count: func(m *Message) int64 { return m.At }},
 	{Field: Field{Name: "time", What: "time of the last death, UTC", Example: "time:2026-11-20..2026-11-21"},

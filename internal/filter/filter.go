@@ -2,6 +2,8 @@ package filter
 
 import (
 	"strconv"
+
+	"github.com/bartleby-mq/bartleby/internal/amqp"
 )
 
 // A Filter tells which messages are meant: those that pass all of its terms. It is not changed once made, and may be
@@ -173,6 +175,12 @@ func (t *term) matchText(m *Message) bool {
 		}
 		var digits [20]byte
 		return t.bytes(strconv.AppendUint(digits[:0], m.ID, 10))
+	case f.head != "":
+		v, ok := lookup(headers(m.Properties), f.head)
+		if !ok || v.kind != amqp.KindString {
+			return t.bytes(nil)
+		}
+		return t.bytes(v.data)
 	case f.Name == "key":
 		for _, k := range m.Keys {
 			if t.string(k) {

@@ -20,6 +20,7 @@ func sampleMessage() *Message {
 			{Name: "vip", Value: amqp.Bool(true)}, {Name: "big", Value: amqp.String("1024")}, {Name: "none", Value: amqp.Void()},
 			{Name: "a.b", Value: amqp.String("dotted")}, {Name: "wide", Value: amqp.String("Straße 上海")},
 			{Name: "deep", Value: amqp.TableValue(amqp.Table{{Name: "in.ner", Value: amqp.String("found")}})},
+			{Name: "x-schedule-key", Value: amqp.String("order-4711")},
 			{Name: "tags", Value: amqp.Array(amqp.String("red"), amqp.Int32(3))},
 		},
 	}
@@ -63,6 +64,8 @@ func TestMatch(t *testing.T) {
 		{"id:4711", true}, {"id:7f3a-1", true}, {"id:47", false}, {"message-id:7f3a*", true}, {"msgid:4711", false},
 		{`correlation-id:"order 42"`, true}, {`cid:order\ 42`, true}, {"type:order.*", true}, {"user:shop", true}, {"app:check*", true},
 		{"content-type:application/json", true}, {"reply-to:*", false}, {`reply-to:""`, true},
+		{"schedule-key:order-4711", true}, {"schedule_key:order-*", true}, {"schedule-key:order", false},
+		{"-schedule-key:*", false},
 		{"header.tenant:acme", true}, {"header.tenant:ac?e", true}, {"header.tenant:ACME", false}, {"header.tenant:*", true}, {"header.nope:*", false},
 		{"-header.nope:x", true}, {"header.retry:7", true}, {"header.retry:7.0", true}, {"header.retry:>6", true}, {"header.retry:>7", false},
 		{`header.retry:"7"`, true}, {`header.retry:"7.0"`, false}, {"header.price:10.5", true}, {"header.price:10..11", true}, {"header.big:>1000", true},
@@ -95,6 +98,23 @@ func TestMatch(t *testing.T) {
 		}
 		if f.Match(m) && f.Refuses(m, 0) || f.Refuses(m, f.Needs()) == f.Match(m) {
 			t.Errorf("%q refuses what it matches", c.filter)
+		}
+	}
+}
+
+func TestScheduleKeyIsAString(t *testing.T) {
+	// If this fails, a message is found by a schedule key that it does not have: a number is none.
+	t.Parallel()
+	for _, headers := range []amqp.Table{nil, {{Name: "x-schedule-key", Value: amqp.Int32(4711)}}} {
+		p := amqp.Properties{Has: amqp.FlagHeaders, Headers: headers}
+		m := &Message{Keys: []string{"4711"}, Properties: amqp.AppendProperties(nil, &p)}
+		for filter, want := range map[string]bool{
+			"schedule-key:4711": false, "schedule-key:*": false, `schedule-key:""`: true, "-schedule-key:*": true,
+		} {
+			f, err := Parse(filter, testNow)
+			if err != nil || f.Match(m) != want {
+				t.Errorf("%q with %v: %v, %v", filter, headers, !want, err)
+			}
 		}
 	}
 }

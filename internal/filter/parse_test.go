@@ -174,7 +174,7 @@ func TestWords(t *testing.T) {
 		texts = append(texts, string(b))
 		return len(texts) < 99
 	})
-	if got, want := strings.Join(texts, "|"), "acme|7|10.5|true|1024||dotted|Straße 上海|found|red|3|order 42|7f3a-1|order.created|shop|checkout|body"; got != want {
+	if got, want := strings.Join(texts, "|"), "acme|7|10.5|true|1024||dotted|Straße 上海|found|order-4711|red|3|order 42|7f3a-1|order.created|shop|checkout|body"; got != want {
 		t.Errorf("texts are %s, want %s", got, want)
 	}
 }

@@ -70,16 +70,29 @@ func TestScheduledByFilter(t *testing.T) {
 	d.delay("later", "k.a", "a", 3000, `,"message_id":"m1"`)
 	d.delay("later", "k.b", "bbbb", 2000, "")
 	d.delay("later", "x", "c", 1000, "")
-	for filter, want := range map[string]string{
-		"message-id:m1": "a", "header.n:bbbb|c": "c bbbb", "key:k.*": "bbbb a", "size:>1": "bbbb", "state:scheduled": "c bbbb a", "state:ready": "", "": "c bbbb a", "a|c": "c a",
-	} {
+	found := func(filter string) string {
 		page := read[api.WaitingPage](d, scheduled+"/later?payload=true&filter="+url.QueryEscape(filter))
 		var got []string
 		for _, m := range page.Items {
 			got = append(got, *m.Payload)
 		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%q: %v, want %s", filter, got, want)
+		return strings.Join(got, " ")
+	}
+	for filter, want := range map[string]string{
+		"message-id:m1": "a", "header.n:bbbb|c": "c bbbb", "key:k.*": "bbbb a", "size:>1": "bbbb",
+		"state:scheduled": "c bbbb a", "state:ready": "", "": "c bbbb a", "a|c": "c a",
+	} {
+		if got := found(filter); got != want {
+			t.Errorf("%q: %s, want %s", filter, got, want)
+		}
+	}
+	d.keyed("order-4711", "keyed", 500)
+	for filter, want := range map[string]string{
+		"schedule-key:order-4711": "keyed", "schedule-key:order-*": "keyed", "key:order-4711": "",
+		"-schedule-key:*": "c bbbb a",
+	} {
+		if got := found(filter); got != want {
+			t.Errorf("%q: %s, want %s", filter, got, want)
 		}
 	}
 	d.refused(400, "bad_request", "at character 6", "GET", scheduled+"/later?filter="+url.QueryEscape("id:1 nonsense:x"), "")

@@ -36,7 +36,7 @@ func wordsOf(t *filter.Term) *ofWords {
 	case "body.$.PATH":
 		w.texts, w.every = [][]section{{inBody, inNumbers}}, pathNames(t.Name)
 		return w.values(t)
-	case "header.NAME":
+	case "header.NAME", "schedule-key":
 		w.texts = [][]section{properties}
 		return w.values(t)
 	case "id", "message-id", "correlation-id":

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/filter"
+	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
 // A plan is how segments answer a filter: a message has to pass all conditions.
@@ -94,6 +95,8 @@ func planTerm(t *filter.Term, now int64) condition {
 		return rangeOf(t, numbersRedrives)
 	case "header.NAME":
 		return &ofHeader{name: t.Name, filter: only, words: wordsOf(t)}
+	case "schedule-key":
+		return &ofHeader{name: vhost.KeyHeader, filter: only, words: wordsOf(t)}
 	}
 	if w := wordsOf(t); w != nil {
 		return w

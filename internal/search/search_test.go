@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -82,6 +83,36 @@ func TestDeadLettersThatClientsPublish(t *testing.T) {
 	}
 	if refs, _ := w.all(Query{VHost: "/", Filter: w.filter("exception:\"price missing\" key:order.new")}); len(refs) != 60 {
 		t.Errorf("%d dead letters of 60 are found by their exception", len(refs))
+	}
+}
+
+func TestScheduleKeysOfDeadLetters(t *testing.T) {
+	// If this fails, the index does not find what died after its delay by its schedule key, or finds what had none.
+	t.Parallel()
+	w := filled(t, 30)
+	for i := range 140 {
+		key := amqp.String(fmt.Sprintf("order-%d", i))
+		if i%7 == 0 {
+			key = amqp.Int32(int32(i))
+		}
+		var headers amqp.Table
+		for k := range headersKept * (i / 70) { // their segments have no column for the key: its words are asked
+			headers = append(headers, field(fmt.Sprintf("other-%d", k), amqp.Void()))
+		}
+		headers = append(headers, field(vhost.KeyHeader, key))
+		w.publish("bills", &amqp.Properties{Has: amqp.FlagHeaders, Headers: headers}, "a body")
+	}
+	w.has(170)
+	for f, want := range map[string]int{
+		"schedule-key:order-5": 1, "schedule-key:order-75|order-6": 2, "schedule-key:order-139": 1,
+		"schedule-key:order-*": 120, "schedule-key:*": 120, "-schedule-key:*": 50, `schedule-key:""`: 50, "-schedule-key:order-75": 169,
+		"schedule-key:7": 0, "schedule-key:77": 0, "schedule-key:order": 0, "schedule-key:*rder-13?": 9,
+		"header.x-schedule-key:77": 1,
+	} {
+		w.same(f, Newest)
+		if got, _ := w.all(Query{VHost: "/", Filter: w.filter(f)}); len(got) != want {
+			t.Errorf("%q finds %d, want %d", f, len(got), want)
+		}
 	}
 }
 

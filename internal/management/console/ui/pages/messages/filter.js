@@ -63,6 +63,7 @@ export const fields = [
   ['source', []],
   ['exchange', []],
   ['key', ['order.#']],
+  ['schedule-key', []],
   ['age', ['>1h', '<10m', '1h..1d']],
   ['time', ['today', 'yesterday']],
   ['count', ['>3']],

@@ -14,6 +14,7 @@ import { rightsIn } from '../../lib/rights.js';
 import { count, grid, heat, range, step } from './calendar.js';
 import { countDue, useDue } from './due-counts.js';
 import { faultOf } from '../messages/badges.js';
+import { split } from '../messages/filter.js';
 import { FilterBox } from '../messages/filter-box.js';
 import { act, lacks, move, originOf, scheduleKey, untilDue } from './actions.js';
 import { delayedCode } from '../code/clients.js';
@@ -149,7 +150,7 @@ function Waiting({ all, chosen, view, at, slot, filter, changed }) {
       <${Heat} key=${`${view} ${from}`} view=${view} cells=${cells} counts=${count(cells, counted?.due || [])} slot=${part ? slot : 0} /></section>
     <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} error=${wrong} example=${t('schedule.filter_example')} />
     ${list.unread.length > 0 && html`<p class="hint">${t('schedule.unread', { names: list.unread.join(', ') })}</p>`}
-    ${filter && html`<p class="hint">${t('schedule.filter_hint')}</p>`}
+    ${filter && html`<p class="hint">${t('schedule.filter_hint')}${split(filter).some((x) => x.field === 'key') && ` ${t('schedule.key_hint')}`}</p>`}
     ${!wrong && html`<${List} list=${list} selection=${selection} done=${done} filter=${filter} />`}`;
 }
 

@@ -6,11 +6,13 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/duration"
+	"github.com/bartleby-mq/bartleby/internal/filter"
 	"github.com/bartleby-mq/bartleby/internal/management/resources"
 	"github.com/bartleby-mq/bartleby/internal/settings"
 )
@@ -35,6 +37,7 @@ func writeSettings(t *testing.T) (file string) {
 	}
 	text, err := json.Marshal(map[string]any{
 		"settings": resources.Settings(), "cases": cases, "durations": durations(), "waits": waits(t),
+		"faults": faults(t),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -44,6 +47,26 @@ func writeSettings(t *testing.T) (file string) {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// faults are errors of wrong filters, of each kind.
+func faults(t *testing.T) (all []string) {
+	t.Helper()
+	for _, text := range []string{
+		"reson:expired", "reason:gone", "queue:>x", "reason:", "a OR b", "a - b", `"open`, `"\xZZ"`, `a\`, "\xff",
+		"count:x", "count:5..3", "count:..", `count:"3"`, "size:10x", "time:2026-13",
+		"age:1h", "age:>5", "age:>1分钟", "age:>90000w", "age:>1us",
+		"header.x:>y", "header.x:2..1", "header.:x", "body.$:x", "body.$" + strings.Repeat(".a", 40) + ":x",
+		strings.Repeat("a ", 65), strings.Repeat("a", filter.TextMax+1), "a-" + strings.Repeat("b-", 70) + "c",
+	} {
+		_, err := filter.Parse(text, 1795262400000)
+		if err == nil {
+			t.Errorf("%q is a filter", text)
+			continue
+		}
+		all = append(all, err.Error())
+	}
+	return all
 }
 
 // contests asks the table of settings who wins, with values of every kind. Ties are left out.

@@ -510,6 +510,27 @@ test('what is wrong with a filter is taken apart', () => {
   assert.deepEqual([read('filter: more than 64 terms').kind, read('filter: more than 64 terms').a], ['too_many', '64']);
   const said = 'filter: = at character 8: write reason:expired; to search for it as text, quote it';
   assert.deepEqual([read(said).kind, read(said).a], ['meant', 'reason:expired']);
+  const unitless = read("filter: age:>5 at character 1: '5' has no unit: write 5s, or 5ms");
+  assert.deepEqual(
+    [unitless.kind, unitless.term, unitless.text, unitless.s, unitless.ms],
+    ['duration.no_unit', 'age:>5', '5', '5s', '5ms'],
+  );
+  const kinds = {
+    "'1分钟' is not a duration: write a number with ms, s, m, h, d or w, such as 90s or 1h30m": 'duration.wrong',
+    "'999999d' is longer than a hundred years": 'duration.long',
+    "'1us' is not a whole number of milliseconds": 'duration.part',
+    'a number is expected, such as 3, >3 or 2..5': 'number',
+    'a number must follow; quote text that starts like this': 'number_follows',
+    'a size is expected, such as 100, >10kB or 1MB..2MB': 'size',
+    'a time is expected, such as 2026-11-20, >2026-11-20T08:30': 'time',
+    'a range needs at least one end': 'no_end',
+    'the range ends before it begins': 'backwards',
+    'a path is expected, such as body.$.order.items[0].sku': 'path',
+    'a phrase of 65 words, at most 64 are allowed': 'phrase',
+    'the path has more than 32 steps': 'steps',
+    'not UTF-8; write bytes as "\\xFF"': 'utf8',
+  };
+  for (const [text, kind] of Object.entries(kinds)) assert.equal(read(`filter: ${text}`).kind, kind);
   assert.equal(read('filter: x at character 1: something new').text, 'something new');
   assert.equal(read('no queue'), null);
 });

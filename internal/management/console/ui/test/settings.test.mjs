@@ -1,4 +1,4 @@
-// Settings as the broker describes them. TestConsoleScripts writes them to the file BARTLEBY_SETTINGS: {settings, cases}.
+// Settings as the broker describes them. TestConsoleScripts writes them to the file BARTLEBY_SETTINGS: {settings, cases, faults …}.
 // A case is an argument, a policy, and which of them is effective.
 import test from 'node:test';
 import assert from 'node:assert/strict';
@@ -19,9 +19,10 @@ import {
 } from '../pages/broker/settings.js';
 import { durationText, plainSteps, readDuration, readSteps } from '../lib/duration.js';
 import { markOf, nextMark } from '../pages/broker/mark.js';
+import { read } from '../pages/messages/filter-error.js';
 
 const file = process.env.BARTLEBY_SETTINGS;
-const told = file ? JSON.parse(readFileSync(file, 'utf8')) : { settings: [], cases: [], durations: [] };
+const told = file ? JSON.parse(readFileSync(file, 'utf8')) : { settings: [], cases: [], durations: [], faults: [] };
 know(told.settings);
 const check = (name, run) => test(name, { skip: !file && 'run by go test ./internal/management/console' }, run);
 
@@ -272,4 +273,13 @@ test('steps are refused with what is wrong', () => {
       (x) => `duration.${x}`,
     ),
   );
+});
+
+check('what is wrong with a filter is said in the words of each language', () => {
+  for (const fault of told.faults) {
+    const { kind } = read(fault);
+    assert.notEqual(kind, 'other', fault);
+    for (const lang of ['en', 'zh-CN']) assert.ok(words(lang)[kind.includes('.') ? kind : `fault.${kind}`], kind);
+  }
+  assert.ok(told.faults.length > 20);
 });

@@ -19,7 +19,8 @@ export function faultOf(error) {
   const fault = read(error?.reason);
   if (!fault) return reasonOf(error);
   const { kind, term, position, known } = fault;
-  const what = kind === 'other' ? fault.text : t(`fault.${kind}`, fault);
+  const what =
+    kind === 'other' ? fault.text : kind.startsWith('duration.') ? t(kind, fault) : t(`fault.${kind}`, fault);
   return [
     term ? t('filter.fault_at', { term, position, what }) : what,
     known.length > 0 && t('filter.known', { known: known.join(t('frame.comma')) }),

@@ -6,13 +6,13 @@ import { until } from '../lib/wait.js';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
-const each = 2_000; // of a crowd, on three days of the month after this one
+const each = 2_000; // of a crowd, on three days of the month after noon's, so that no other message is in its month
 const today = new Date();
-const tenth = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 1, 10, 12);
 // What waits, waits for the middle of a day, and not for hours from now: a test that runs over the full hour before
 // midnight would look for it on the wrong day.
 const noon = Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), today.getUTCDate() + 2, 12);
 const untilNoon = () => noon - Date.now();
+const tenth = Date.UTC(new Date(noon).getUTCFullYear(), new Date(noon).getUTCMonth() + 1, 10, 12);
 const world = World.of('schedule', async (broker) => {
   const channel = await broker.channel();
   await channel.assertExchange('later', 'x-delayed-message', {

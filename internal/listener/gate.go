@@ -88,7 +88,7 @@ func (g *gate) reopen() error {
 	if g.mu.inner != nil || g.mu.ended {
 		return nil
 	}
-	l, err := net.Listen("tcp", g.addr.String())
+	l, err := open(g.addr.String())
 	if err != nil {
 		return err
 	}

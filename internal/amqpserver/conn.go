@@ -92,7 +92,7 @@ func newConn(s *Server, id uint64, accepted net.Conn) *conn {
 	socket := newSocket(accepted)
 	c := &conn{
 		server: s, id: id, socket: socket, connectedAt: time.Now(),
-		name:    fmt.Sprintf("%v -> %v", socket.RemoteAddr(), socket.LocalAddr()),
+		name:    socket.RemoteAddr().String() + " -> " + socket.LocalAddr().String(),
 		numbers: make(map[uint16]*channel),
 		outbox:  newOutbox(&s.buffers, socket, &s.answers, s.options.UnfinishedMax/answersShare),
 	}
@@ -103,19 +103,16 @@ func newConn(s *Server, id uint64, accepted net.Conn) *conn {
 	c.input.tight, c.input.hold, c.input.place = c.readsTiny, c.holdFrame, c.place
 	c.ofUser = &userLoad{}
 	c.encoder.conn = c
-	c.mu.about.State = "starting"
+	c.outbox.writer = c.write
+	about := &c.mu.about
+	about.ID, about.Name, about.ConnectedAt, about.State = c.id, c.name, c.connectedAt, "starting"
+	about.PeerHost, about.PeerPort = splitAddr(socket.RemoteAddr())
+	about.Host, about.Port = splitAddr(socket.LocalAddr())
 	return c
 }
 
-// serve leads the connection from its first octet to the end of both its goroutines.
+// serve leads the connection from its first octet to its end, and that of the writer.
 func (c *conn) serve() {
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		if err := c.outbox.write(c.written); err != nil {
-			c.socket.Close() // the reader sees it
-		}
-	}()
 	err := c.handshake()
 	if err == nil {
 		err = c.run()
@@ -127,13 +124,21 @@ func (c *conn) serve() {
 	if c.user != "" {
 		c.server.discountUser(c)
 	}
-	c.outbox.finish()
-	c.socket.SetWriteDeadline(time.Now().Add(closeTimeout))
-	<-written
+	if written := c.outbox.finish(); written != nil {
+		c.socket.SetWriteDeadline(time.Now().Add(closeTimeout))
+		<-written
+	}
 	if errors.Is(err, errClosedByClient) {
 		c.linger(lingerTimeout)
 	}
 	c.socket.Close()
+}
+
+// write is the writer's goroutine.
+func (c *conn) write() {
+	if err := c.outbox.write(c.written); err != nil {
+		c.socket.Close() // the reader sees it
+	}
 }
 
 // written gives window back for what is in the socket. The writer calls it.

@@ -9,10 +9,11 @@
 // the codec to package wire. The only protocol state kept here is which channel numbers are open, contents that have
 // not arrived whole, and closing.
 //
-// A connection has two goroutines and lends itself to a third:
+// A connection has one or two goroutines and lends itself to another:
 //
 //	reader   owns input, the channel numbers and half-read contents; the only one to attach and to detach.
-//	writer   sends what lies in the outbox, and gives window back.
+//	writer   sends what lies in the outbox, and gives window back. It starts when the kernel does not take something
+//	         at once.
 //	engine   calls Emit and Flush of the encoder, from whichever goroutine owns the vhost, never from two at once;
 //	         what is small, and finds the writer idle, it writes itself as far as that takes no waiting.
 //

@@ -1,6 +1,7 @@
 package amqpserver
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -75,10 +76,7 @@ func (c *conn) protocolHeader() error {
 // start learns who the client is.
 func (c *conn) start() error {
 	time.Sleep(startPause)
-	c.outbox.put(wire.AppendMethod(make([]byte, 0, startBytes), 0, &wire.ConnectionStart{
-		VersionMajor: 0, VersionMinor: 9, ServerProperties: c.server.properties(),
-		Mechanisms: strings.Join(c.mechanisms(), " "), Locales: "en_US",
-	}), 0)
+	c.outbox.put(c.server.greeting(c.tls != nil), 0)
 	m, err := c.method()
 	if err != nil {
 		return err
@@ -91,6 +89,9 @@ func (c *conn) start() error {
 	c.tellsBlocked = capability(ok.ClientProperties, "connection.blocked")
 	c.mu.Lock()
 	c.mu.about.ClientProperties, c.mu.about.AuthMechanism = ok.ClientProperties, ok.Mechanism
+	if v, ok := ok.ClientProperties.Get("connection_name"); ok && v.Kind == amqp.KindString {
+		c.mu.about.UserProvidedName = v.Str
+	}
 	c.mu.Unlock()
 	user, reason, err := c.logIn(ok.Mechanism, ok.Response)
 	if err != nil {
@@ -151,9 +152,7 @@ func (c *conn) open() error {
 	if !is {
 		return outOfState(m, "opening")
 	}
-	c.mu.Lock()
-	about := c.mu.about
-	c.mu.Unlock()
+	about := c.about()
 	if !c.server.admit(c) {
 		return amqp.NotAllowed("connection refused: node connection limit (%d) is reached", c.server.options.ConnectionMax).
 			WithMethod(ids(wire.IDConnectionOpen))
@@ -235,9 +234,33 @@ func capability(properties amqp.Table, name string) bool {
 	return yes
 }
 
+// greeting is a connection.start of the caller's own. It is encoded when the name of the cluster has changed.
+func (s *Server) greeting(encrypted bool) []byte {
+	at := &s.greetings[0]
+	if encrypted {
+		at = &s.greetings[1]
+	}
+	cluster := cmp.Or(s.engine.Accounts().ClusterName(), s.options.Node)
+	g := at.Load()
+	if g == nil || g.cluster != cluster {
+		g = &greeting{cluster: cluster, frame: wire.AppendMethod(nil, 0, &wire.ConnectionStart{
+			VersionMajor: 0, VersionMinor: 9, ServerProperties: s.properties(cluster),
+			Mechanisms: strings.Join(s.mechanisms(encrypted), " "), Locales: "en_US",
+		})}
+		at.Store(g)
+	}
+	return bytes.Clone(g.frame)
+}
+
+// greeting is an encoded connection.start, which nobody changes.
+type greeting struct {
+	cluster string // the name that it says
+	frame   []byte
+}
+
 // properties is what the server says of itself. Clients choose their ways by product and version.
 // Source: RabbitMQ, server properties.
-func (s *Server) properties() amqp.Table {
+func (s *Server) properties(cluster string) amqp.Table {
 	var able amqp.Table
 	for name := range strings.FieldsSeq(`publisher_confirms exchange_exchange_bindings basic.nack consumer_cancel_notify
 		connection.blocked consumer_priorities authentication_failure_close per_consumer_qos direct_reply_to`) {
@@ -245,7 +268,7 @@ func (s *Server) properties() amqp.Table {
 	}
 	return amqp.Table{
 		{Name: "capabilities", Value: amqp.TableValue(able)},
-		{Name: "cluster_name", Value: amqp.String(cmp.Or(s.engine.Accounts().ClusterName(), s.options.Node))},
+		{Name: "cluster_name", Value: amqp.String(cluster)},
 		{Name: "copyright", Value: amqp.String("The Bartleby authors")},
 		{Name: "information", Value: amqp.String("Licensed under the Apache License 2.0")},
 		{Name: "platform", Value: amqp.String(s.options.Platform)},

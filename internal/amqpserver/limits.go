@@ -78,8 +78,9 @@ const (
 	// loses it when it comes at once. RabbitMQ takes about as long. Source: ours, decision 17.
 	startPause = 3 * time.Millisecond
 
-	// startBytes is about how long connection.start is.
-	startBytes = 768
+	// stackBytes is what growStack needs, so that a stack has 8 KiB. The garbage collector shrinks it while the
+	// connection is idle.
+	stackBytes = 5 << 10
 
 	// announceFrom is the size of a body from which on the engine is asked, before the body has arrived, whether it may
 	// be published: a smaller one is here in no time.

@@ -17,11 +17,11 @@ import (
 // similar says what a line about a connection is counted as, see package logging: the address, or user and address,
 // make it another one. Clients that connect again and again do not fill the log.
 func (c *conn) similar(what string) slog.Attr {
-	p := c.picture()
-	if p.User != "" {
-		what += " of user '" + p.User + "'"
+	about := c.about()
+	if about.User != "" {
+		what += " of user '" + about.User + "'"
 	}
-	return slog.String("similar", what+" from "+p.PeerHost)
+	return slog.String("similar", what+" from "+about.PeerHost)
 }
 
 // logAccepted tells of a connection once it has said something: a port that is probed is not worth a line.
@@ -34,12 +34,12 @@ func (c *conn) logAccepted() {
 
 // logOpened tells that the client is in.
 func (c *conn) logOpened() {
-	p := c.picture()
+	about := c.about()
 	name := c.name
-	if p.UserProvidedName != "" {
-		name += " - " + p.UserProvidedName
+	if about.UserProvidedName != "" {
+		name += " - " + about.UserProvidedName
 	}
-	c.log.Info(fmt.Sprintf("connection %s: user '%s' authenticated and granted access to vhost '%s'", name, p.User, p.VHost),
+	c.log.Info(fmt.Sprintf("connection %s: user '%s' authenticated and granted access to vhost '%s'", name, about.User, about.VHost),
 		c.similar("connections authenticated"))
 }
 

@@ -8,10 +8,12 @@ import (
 )
 
 // outbox holds what is to be sent, in order, until the writer has sent it. Any goroutine may put something in; none
-// waits. What it holds is bounded by others: deliveries by the window, the rest by the reader, which pauses.
+// waits. What it holds is bounded by others: deliveries by the window, the rest by the reader, which pauses. The
+// writer's goroutine starts when the kernel does not take something at once: many connections end before that.
 type outbox struct {
 	socket  *socket
 	buffers *buffers
+	writer  func()        // the writer's goroutine: runs write; set before the first put
 	wake    chan struct{} // to the writer: look again; one is enough
 	eased   chan struct{} // to the reader: what it may pause for has changed
 	sent    atomic.Uint64 // octets
@@ -25,12 +27,13 @@ type outbox struct {
 	mu struct {
 		sync.Mutex
 		queue    []piece
-		cost     int64 // window taken by what is in queue
-		unsent   int   // octets in queue and with the writer
-		answers  int64 // octets in queue that took no window
-		sealed   bool  // connection.close or close-ok is in
-		finished bool  // nothing more comes: the writer ends when the queue is empty
-		broken   bool  // the socket takes nothing more
+		cost     int64         // window taken by what is in queue
+		unsent   int           // octets in queue and with the writer
+		answers  int64         // octets in queue that took no window
+		sealed   bool          // connection.close or close-ok is in
+		finished bool          // nothing more comes: the writer ends when the queue is empty
+		ended    chan struct{} // closed when the writer has ended; nil: it has not started
+		broken   bool          // the socket takes nothing more
 	}
 }
 
@@ -61,10 +64,7 @@ func (o *outbox) put(chunk []byte, cost int64) (written bool) {
 		o.buffers.recycleChunk(chunk)
 		return false
 	}
-	if o.mu.unsent == 0 && len(chunk) <= directBytesMax {
-		n := o.socket.tryWrite(chunk)
-		o.sent.Add(uint64(n))
-		o.writes.Add(uint64(min(n, 1)))
+	if n := o.sendAtOnce(chunk); n > 0 {
 		if n == len(chunk) {
 			o.mu.Unlock()
 			o.buffers.recycleChunk(chunk)
@@ -81,6 +81,17 @@ func (o *outbox) put(chunk []byte, cost int64) (written bool) {
 	o.mu.Unlock()
 	signal(o.wake)
 	return false
+}
+
+// sendAtOnce sends as much of a small chunk as the kernel takes, if nothing waits, and returns how much. mu is held.
+func (o *outbox) sendAtOnce(chunk []byte) int {
+	if o.mu.unsent > 0 || len(chunk) > directBytesMax {
+		return 0
+	}
+	n := o.socket.tryWrite(chunk)
+	o.sent.Add(uint64(n))
+	o.writes.Add(uint64(min(n, 1)))
+	return n
 }
 
 // lend is put of chunk and of pieces that follow it, which stay whose they are, and which nobody changes any more.
@@ -106,7 +117,7 @@ func (o *outbox) seal(last []byte) bool {
 	o.mu.Lock()
 	first := !o.mu.sealed
 	if first && !o.mu.broken {
-		o.add(last)
+		o.addLast(last)
 	}
 	o.mu.sealed = true
 	o.mu.Unlock()
@@ -119,15 +130,23 @@ func (o *outbox) seal(last []byte) bool {
 func (o *outbox) putSealed(frames []byte) {
 	o.mu.Lock()
 	if !o.mu.broken {
-		o.add(frames)
+		o.addLast(frames)
 	}
 	o.mu.Unlock()
 	signal(o.wake)
 }
 
+// addLast queues what the kernel does not take at once. mu is held.
+func (o *outbox) addLast(frames []byte) {
+	if n := o.sendAtOnce(frames); n < len(frames) {
+		o.add(frames[n:])
+	}
+}
+
 // add queues chunk, in the space that the last one has left if it fits: a client that reads slowly must not hold a
 // whole chunk for each small flush. mu is held.
 func (o *outbox) add(chunk []byte) {
+	o.start()
 	o.mu.unsent += len(chunk)
 	if n := len(o.mu.queue); n > 0 {
 		if last := &o.mu.queue[n-1]; !last.lent {
@@ -141,12 +160,27 @@ func (o *outbox) add(chunk []byte) {
 	o.mu.queue = append(o.mu.queue, piece{octets: chunk})
 }
 
-// finish says that nothing more comes.
-func (o *outbox) finish() {
+// start starts the writer if it has not started. mu is held.
+func (o *outbox) start() {
+	if o.mu.ended != nil || o.mu.finished {
+		return
+	}
+	ended := make(chan struct{})
+	o.mu.ended = ended
+	go func() {
+		defer close(ended)
+		o.writer()
+	}()
+}
+
+// finish says that nothing more comes. What it returns is closed when the writer has ended; nil: it has not started.
+func (o *outbox) finish() (ended <-chan struct{}) {
 	o.mu.Lock()
 	o.mu.finished = true
+	ended = o.mu.ended
 	o.mu.Unlock()
 	signal(o.wake)
+	return ended
 }
 
 // isSealed reports whether connection.close or close-ok is in.

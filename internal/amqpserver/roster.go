@@ -81,10 +81,15 @@ func (s *Server) openConnections() int {
 	return len(s.mu.conns)
 }
 
-func (c *conn) picture() Connection {
+// about is what is known of the connection. What it has sent and received, and its channels, are in a picture alone.
+func (c *conn) about() Connection {
 	c.mu.Lock()
-	p := c.mu.about
-	c.mu.Unlock()
+	defer c.mu.Unlock()
+	return c.mu.about
+}
+
+func (c *conn) picture() Connection {
+	p := c.about()
 	switch {
 	case p.State != "running":
 	case c.blocked.Load():
@@ -92,9 +97,6 @@ func (c *conn) picture() Connection {
 	case c.session.Paced():
 		p.State = "flow"
 	}
-	p.ID, p.Name, p.ConnectedAt = c.id, c.name, c.connectedAt
-	p.PeerHost, p.PeerPort = splitAddr(c.socket.RemoteAddr())
-	p.Host, p.Port = splitAddr(c.socket.LocalAddr())
 	p.Received, p.Sent = c.input.received.Load(), c.outbox.sent.Load()
 	p.Reads, p.Writes, p.Pending = c.input.reads.Load(), c.outbox.writes.Load(), c.outbox.pending()
 	p.Channels = c.channels.pictures()
@@ -102,13 +104,14 @@ func (c *conn) picture() Connection {
 		state := c.tls.ConnectionState()
 		p.TLS = &state
 	}
-	if v, ok := p.ClientProperties.Get("connection_name"); ok && v.Kind == amqp.KindString {
-		p.UserProvidedName = v.Str
-	}
 	return p
 }
 
 func splitAddr(a net.Addr) (host string, port int) {
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		at := tcp.AddrPort()
+		return at.Addr().Unmap().String(), int(at.Port())
+	}
 	host, service, err := net.SplitHostPort(a.String())
 	if err != nil {
 		return a.String(), 0

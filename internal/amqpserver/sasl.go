@@ -12,11 +12,11 @@ import (
 // mechanisms lists those offered to the client, the preferred one first. EXTERNAL is for those who use TLS: without a
 // certificate it is offered, too, so that the log can say what is missing.
 // Source: RabbitMQ ssl, certificate authentication.
-func (c *conn) mechanisms() []string {
-	if c.tls != nil {
-		return c.server.options.Mechanisms
+func (s *Server) mechanisms(encrypted bool) []string {
+	if encrypted {
+		return s.options.Mechanisms
 	}
-	return slices.DeleteFunc(slices.Clone(c.server.options.Mechanisms), func(m string) bool { return m == external })
+	return slices.DeleteFunc(slices.Clone(s.options.Mechanisms), func(m string) bool { return m == external })
 }
 
 // external is the mechanism that takes the user's name from the certificate.
@@ -31,7 +31,7 @@ const external = "EXTERNAL"
 func (c *conn) credentials(mechanism, response string) (user, password string, err error) {
 	o, ok := &c.server.options, false
 	offered := mechanism
-	if !slices.Contains(c.mechanisms(), mechanism) {
+	if !slices.Contains(c.server.mechanisms(c.tls != nil), mechanism) {
 		offered = ""
 	}
 	switch offered {

@@ -84,6 +84,11 @@ func TestSocketWritesWhatTheKernelTakes(t *testing.T) {
 	s, peer := pair(t)
 	b := newBuffers()
 	o := newOutbox(&b, s, new(atomic.Int64), 0)
+	written, cost, begin := make(chan error), int64(0), make(chan struct{})
+	o.writer = func() {
+		<-begin
+		written <- o.write(func(c int64) { cost += c })
+	}
 	var said []byte
 	full := false
 	for i := 0; !full || len(said) < 8<<20; i++ {
@@ -98,9 +103,7 @@ func TestSocketWritesWhatTheKernelTakes(t *testing.T) {
 		}
 		full = !o.put(chunk, 1) || full
 	}
-	written := make(chan error)
-	cost := int64(0)
-	go func() { written <- o.write(func(c int64) { cost += c }) }()
+	close(begin)
 	heard := make([]byte, len(said))
 	if _, err := io.ReadFull(peer, heard); err != nil || !bytes.Equal(heard, said) {
 		t.Fatalf("octets changed on their way: %v", err)

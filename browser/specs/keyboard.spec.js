@@ -57,7 +57,10 @@ for (const language of ['en', 'zh-CN']) {
     await c.field('publish.payload', {}, c.dialog).fill('');
     await c.field('publish.deliver_after', {}, c.dialog).fill('5000d');
     await c.button('publish.do', {}, c.dialog).click();
-    await c.dialog.getByRole('alert').filter({ hasText: /3,?650/ }).waitFor();
+    await c.dialog
+      .getByRole('alert')
+      .filter({ hasText: /3,?650/ })
+      .waitFor();
   });
 }
 

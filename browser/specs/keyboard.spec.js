@@ -371,6 +371,9 @@ for (const language of ['en', 'zh-CN']) {
     await link.click({ timeout: 3000 }).catch(() => {}); // the page may have noticed before
     await ended.waitFor();
     assert.ok(await inName());
+    await c.page.reload(); // as after a restart of the broker
+    await ended.waitFor();
+    await until('the name to have the focus', inName);
     await c.accessible();
     await c.page.keyboard.type('guest');
     await c.field('login.password').fill('guest');
@@ -380,6 +383,9 @@ for (const language of ['en', 'zh-CN']) {
     await c.button('frame.log_out').click();
     await until('the name to have the focus', inName);
     assert.equal(await ended.count(), 0, 'who logs out knows it');
+    await c.page.reload();
+    await c.field('login.name').waitFor();
+    assert.equal(await ended.count(), 0, 'also after a reload');
   });
 }
 

@@ -19,14 +19,33 @@ const includes = {
 // may tells whether the tags suffice for what asks for one.
 export const may = (tag) => !tag || (includes[tag] || [tag]).some((x) => tags.value.includes(x));
 
+const mark = 'bartleby.session';
+let was = false; // a user is logged in in this tab, or was until the session was lost
+try {
+  was = sessionStorage.getItem(mark) !== null;
+} catch {
+  // no storage: it is not known after a reload
+}
+
 function take(session, lost = false) {
-  ended.value = lost && (ended.peek() || !!user.peek());
+  ended.value = lost && !session.user && was;
+  if (session.user || !lost) remember(!!session.user);
   token.value = session.token;
   user.value = session.user;
 }
 
+function remember(is) {
+  was = is;
+  try {
+    if (is) sessionStorage.setItem(mark, '1');
+    else sessionStorage.removeItem(mark);
+  } catch {
+    // no storage
+  }
+}
+
 export async function startSession() {
-  take(await session.catch(() => api.get('x/session'))); // asked for ahead
+  take(await session.catch(() => api.get('x/session')), true); // asked for ahead
   lostSession.subscribe((n) => {
     if (n > 0) take({ user: null, token: '' }, true);
   });

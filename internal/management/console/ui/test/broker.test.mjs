@@ -168,6 +168,26 @@ test('the drawing has every node and edge, and no two nodes in one place', () =>
   assert.equal([...shorten('x'.repeat(40))].length, 26);
 });
 
+test('the drawing is walked by Tab from left to right, and from top to bottom', () => {
+  const ids = ['q:b', 'q:a', 'e:x', 'q:dead', 'e:dlx'];
+  const binding = (from, to) => ({ from, to, kind: 'binding', keys: [], count: 1 });
+  const placed = layout(
+    dagre,
+    {
+      nodes: ids.map((id) => ({ id, kind: id[0] === 'q' ? 'queue' : 'exchange', name: id, type: 'direct' })),
+      edges: [binding('e:x', 'q:a'), binding('e:x', 'q:b'), binding('q:b', 'e:dlx'), binding('e:dlx', 'q:dead')],
+    },
+    { ownKeys: 'own', defaultExchange: 'default' },
+  ).nodes;
+  const [exchange, ...queues] = placed.slice(0, 3);
+  assert.equal(exchange.node.id, 'e:x');
+  assert.ok(queues[0].x === queues[1].x && queues[0].y < queues[1].y, 'the upper of two queues is first');
+  assert.deepEqual(
+    placed.slice(3).map((p) => p.node.id),
+    ['e:dlx', 'q:dead'],
+  );
+});
+
 test('the list tells every node once, and where a circle closes', () => {
   const roots = tree(connected(graph));
   const told = [];

@@ -32,8 +32,8 @@ export function labelOf(e, ownKeys) {
 export const deadEnd = (n) =>
   !!n.queue && n.queue.letters && n.queue.consumers === 0 && n.queue.dead_letter_exchange === null;
 
-// layout places nodes and edges: {width, height, nodes: [{node, x, y, w, h, title}], edges: [{edge, points, label, x, y}]}, x and y being middles. ranksep is how
-// far apart nodes are that follow each other.
+// layout places nodes and edges: {width, height, nodes: [{node, x, y, w, h, title}], edges: [{edge, points, label, x, y}]}, x and y being middles. Nodes are in the
+// order in which they are read and Tab visits them: columns from left to right, each from top to bottom. ranksep is how far apart columns are.
 export function layout({ Graph, layout: place }, topology, { ownKeys, defaultExchange, ranksep = 90 }) {
   const g = new Graph({ multigraph: true });
   g.setGraph({ rankdir: 'LR', nodesep: 26, ranksep, marginx: 24, marginy: 24 });
@@ -66,10 +66,12 @@ export function layout({ Graph, layout: place }, topology, { ownKeys, defaultExc
   return {
     width: Math.ceil(all.width || 0),
     height: Math.ceil(all.height || 0),
-    nodes: topology.nodes.map((node) => {
-      const p = g.node(node.id);
-      return { node, x: p.x, y: p.y, w: p.width, h: p.height, title: titles.get(node.id) };
-    }),
+    nodes: topology.nodes
+      .map((node) => {
+        const p = g.node(node.id);
+        return { node, x: p.x, y: p.y, w: p.width, h: p.height, title: titles.get(node.id) };
+      })
+      .sort((a, b) => (Math.abs(a.x - b.x) > 1 ? a.x - b.x : a.y - b.y)),
     edges: g.edges().map((e) => {
       const p = g.edge(e);
       return { edge: topology.edges[p.at], points: p.points, label: p.label, x: p.x, y: p.y };

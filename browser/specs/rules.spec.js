@@ -353,3 +353,42 @@ world.test('a queue that the broker refuses leaves no dead-letter queue behind',
   await c.page.getByRole('heading', { level: 1, name: 'unmade' }).waitFor();
   assert.deepEqual((await names('queues/%2F')).sort(), ['unmade', 'unmade.dlq']);
 });
+
+for (const options of [{ language: 'en' }, { language: 'zh-CN' }]) {
+  world.test(
+    `the form of a policy says what is missing or wrong in its own words (${options.language})`,
+    options,
+    async (c) => {
+      await c.broker.put('policies/%2F/there', { pattern: '^none$', definition: { 'max-length': 5 } });
+      await c.open('/policies/edit');
+      await c.field('queues.name').fill('there');
+      await c.text('policies.replaces', { name: 'there' }).waitFor();
+      await c.field('queues.name').fill('new');
+      await c.text('policies.replaces', { name: 'there' }).waitFor({ state: 'detached' });
+      c.expect(/400 .*dry-run/);
+      await c.field('policies.pattern').fill('^orders(');
+      await c.field('setting.max-length').fill('5');
+      const start = c.say('import_why.pattern', { why: '\n' }).split('\n')[0];
+      await c.page
+        .locator('.field .error')
+        .filter({ hasText: start })
+        .filter({ hasText: 'missing closing )' })
+        .waitFor();
+      await c.field('policies.pattern').fill('^orders');
+      await c.field('setting.delayed-retry-type').selectOption('all');
+      const warning = c.page.locator('.banner.warn');
+      const needs = c.say('retry.needs_steps');
+      await warning.filter({ hasText: needs }).waitFor();
+      await c.button('policies.save').click();
+      await c.page.locator('.field .error').filter({ hasText: needs }).waitFor();
+      await c.field('setting.delayed-retry-steps').fill('1m；5m');
+      await warning.waitFor({ state: 'detached' });
+      await c.field('setting.dead-letter-exchange').fill(c.say('exchange.default'));
+      await warning.filter({ hasText: c.say('said.same_queue') }).waitFor();
+      await c.field('setting.dead-letter-routing-key').fill('nichtda');
+      await warning.filter({ hasText: c.say('said.no_queue_lost', { name: 'nichtda' }) }).waitFor();
+      await c.field('setting.dead-letter-routing-key').fill('incoming.dlq');
+      await warning.waitFor({ state: 'detached' });
+    },
+  );
+}

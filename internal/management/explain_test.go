@@ -103,7 +103,11 @@ func TestDryRun(t *testing.T) {
 		`amq.fanout"`: "exchange 'amq.fanout' has no bindings: until it has some, " + lost,
 		`nope","dead-letter-strategy":"at-least-once","overflow":"reject-publish"`: "exchange 'nope' does not exist: " +
 			"until it exists, " + held,
-		`dlx"`: "", `"`: "",
+		`dlx"`: "",
+		`"`: "without a dead-letter routing key, the default exchange returns a dead letter that was " +
+			"published to a queue by its name to this queue; set one",
+		`","dead-letter-routing-key":"a"`:    "",
+		`","dead-letter-routing-key":"gone"`: "queue 'gone' does not exist: until it exists, " + lost,
 	} {
 		body := `{"pattern":"^new","definition":{"dead-letter-exchange":"` + name + `},"apply-to":"queues"}`
 		if r, _ := trial("PUT", "policies/%2F/n", body); strings.Join(r.Warnings, "\n") != want {

@@ -215,16 +215,27 @@ func graves(v vhost.Reader, p *vhost.Policy) []string {
 	return names
 }
 
-// leadsNowhere says that the dead-letter exchange of p does not exist, or that nothing is bound to it; "" if it leads
-// somewhere, or p has none.
+// leadsNowhere says that the dead-letter exchange of p does not exist, or that nothing is bound to it, or that it
+// is the default one and leads to no queue or back to the same; "" if it leads somewhere, or p has none.
 func leadsNowhere(v vhost.Reader, p *vhost.Policy) string {
 	dlx, ok := p.Definition.Get("dead-letter-exchange")
-	if !ok || dlx.Kind != amqp.KindString || dlx.Str == "" {
+	if !ok || dlx.Kind != amqp.KindString {
 		return ""
 	}
 	fate := "become lost letters"
 	if strategy, _ := p.Definition.Get("dead-letter-strategy"); strategy.Str == "at-least-once" {
 		fate = "are held in their queue"
+	}
+	if dlx.Str == "" {
+		key, keyed := p.Definition.Get("dead-letter-routing-key")
+		if !keyed {
+			return "without a dead-letter routing key, the default exchange returns a dead letter that was published to a " +
+				"queue by its name to this queue; set one"
+		}
+		if _, there := v.Queue(key.Str); !there {
+			return fmt.Sprintf("queue '%s' does not exist: until it exists, dead letters %s", key.Str, fate)
+		}
+		return ""
 	}
 	x := v.Topology().Exchange(dlx.Str)
 	if x == nil {

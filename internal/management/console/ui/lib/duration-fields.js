@@ -5,14 +5,14 @@ import { durationText, plainSteps, readDuration, readSteps } from './duration.js
 import { Field } from './form.js';
 
 // Typed is a text that has to be read: read(text) gives {value} or {error}, which is shown when the field is left, and keeps a form from being
-// sent. write(value) is a text of it. onInput is given the value, null for no text, and undefined for a text that is none. meaning(value)
-// is what was understood.
-function Typed({ label, hint, error, value, onInput, read, write, meaning, className, ...rest }) {
+// sent. write(value) is a text of it. needed is what is said of no text, where one is needed. onInput is given the value, null for no text, and
+// undefined for a text that is none. meaning(value) is what was understood.
+function Typed({ label, hint, error, needed, value, onInput, read, write, meaning, className, ...rest }) {
   const [typed, type] = useState(() => write(value));
   const [left, leave] = useState(false);
   const input = useRef(null);
   const known = value ?? null;
-  const is = (text) => (text.trim() === '' ? { value: null } : read(text));
+  const is = (text) => (text.trim() === '' ? { value: null, error: needed } : read(text));
   const text = (is(typed).value ?? null) === known ? typed : write(value); // changed elsewhere
   const now = is(text);
   useEffect(() => input.current.setCustomValidity(now.error ?? ''), [now.error]);

@@ -52,10 +52,7 @@ export function render() {
     if (!file) return;
     const got = readDocument(await file.text());
     if (!got.document) {
-      const { fault } = got;
-      say({
-        text: fault ? t(fault.key, { what: t('definitions.file'), ...fault.params }) : t('definitions.no_definitions'),
-      });
+      say({ text: got.error ? t('definitions.no_json', { error: got.error }) : t('definitions.no_definitions') });
       return;
     }
     await attempt(async () => {

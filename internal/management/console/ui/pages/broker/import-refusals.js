@@ -17,6 +17,8 @@ const frame = finder(
   ].map(([text, key]) => [`${text}: {why}`, key]),
 );
 
+const patternKey = 'import_why.pattern';
+
 const reason = finder([
   ["no exchange '{name}' in vhost '{vhost}'", 'import_why.no_exchange'],
   ["no queue '{name}' in vhost '{vhost}'", 'import_why.no_queue'],
@@ -39,9 +41,10 @@ const reason = finder([
   ['<<"{value}">> is not a valid {what}', 'import_why.value'],
   ["apply-to '{value}' unrecognised; should be one of: {all}", 'import_why.apply_to'],
   ['no policy provided', 'import_why.empty_policy'],
+  ['delayed-retry-min is required when delayed-retry-type is {value}', 'retry.needs_waits'],
   [
     'pattern should be regular expression but is invalid: {why}; regular expressions have the syntax of RE2, without lookaheads, lookbehinds and back references',
-    'import_why.pattern',
+    patternKey,
   ],
   ['password_hash is not base64: {why}', 'import_why.password_hash'],
   ["destination_type must be queue or exchange, not '{value}'", 'import_why.destination'],
@@ -51,11 +54,16 @@ const reason = finder([
   ['these are definitions of a single virtual host: import them at /api/definitions/{vhost}', 'import_why.one_vhost'],
 ]);
 
+// patternTrouble is whether a policy was refused because of its pattern.
+export const patternTrouble = (text) => reason(plainOf(text))?.key === patternKey;
+
+const plainOf = (text) => text.replace(/^Validation failed:?\s+/, '').trimEnd();
+
 // refusal is a refusal in another language: translate(key, params) gives the words.
 export function refusal(text, translate) {
   const whole = frame(text);
   if (whole) return translate(whole.key, { ...whole.params, why: refusal(whole.params.why, translate) });
-  const plain = text.replace(/^Validation failed: /, '');
+  const plain = plainOf(text);
   const found = reason(plain);
   if (!found) return plain;
   const { params } = found;

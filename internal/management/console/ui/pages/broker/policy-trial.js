@@ -6,6 +6,7 @@ import { Icon } from '../../lib/icon.js';
 import { reasonOf } from '../../lib/layers.js';
 import { ExchangeLink, QueueLink } from './parts.js';
 import { readable, settingName } from './setting-parts.js';
+import { refusal } from './import-refusals.js';
 import { said } from './said.js';
 
 const shownMax = 100;
@@ -49,8 +50,10 @@ function Outcome({ vhost, of: m }) {
 
 export function Trial({ vhost, of: { trial, error, busy, wrong } }) {
   if (wrong) return html`<p class="banner warn"><${Icon} name="warning" /> ${wrong}</p>`;
-  if (error)
-    return html`<p class="banner bad" role="status"><${Icon} name="warning" /> <span class="break" lang="en">${error}</span></p>`;
+  if (error) {
+    const text = refusal(error, t);
+    return html`<p class="banner bad" role="status"><${Icon} name="warning" /> <span class="break" lang=${text === error ? 'en' : undefined}>${text}</span></p>`;
+  }
   if (!trial) return html`<p class="hint" role="status">${busy ? t('trial.busy') : t('trial.begin')}</p>`;
   const drops = trial.matches.reduce((n, m) => n + m.messages_dropped, 0);
   return html`<p role="status">${t('trial.sum', { matched: trial.matched, changed: trial.changed })}</p>

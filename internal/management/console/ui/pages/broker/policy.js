@@ -21,6 +21,8 @@ import { here } from '../../lib/here.js';
 import { newExchange } from './exchanges.js';
 import { deadLetterExchange, readDefinition } from './policy-json.js';
 import { lookAround } from './rights.js';
+import { patternTrouble, refusal } from './import-refusals.js';
+import { useTaken } from './taken.js';
 import { Trial, useTrial } from './policy-trial.js';
 import { removePolicy } from './policies.js';
 
@@ -127,17 +129,24 @@ function Editor({ operator, vhost, known, query }) {
   }, [left]);
   const ready = f.name && f.pattern && read.value && Object.keys(read.value).length > 0;
   const kind = operator ? 'operator-policies' : 'policies';
+  const taken = useTaken(`${kind}/${path`${f.vhost}`}`, !known);
+  const badPattern = trial.error && patternTrouble(trial.error) ? refusal(trial.error, t) : undefined;
   const submit = async (e) => {
     e.preventDefault();
     if (
       ready &&
       (await attempt(() =>
-        api.put(`${kind}/${path`${f.vhost}/${f.name}`}`, {
-          pattern: f.pattern,
-          definition: read.value,
-          priority: f.priority ?? 0,
-          'apply-to': f.applyTo,
-        }),
+        api
+          .put(`${kind}/${path`${f.vhost}/${f.name}`}`, {
+            pattern: f.pattern,
+            definition: read.value,
+            priority: f.priority ?? 0,
+            'apply-to': f.applyTo,
+          })
+          .catch((error) => {
+            if (error.reason && !error.noRight) error.reason = refusal(error.reason, t);
+            throw error;
+          }),
       ))
     ) {
       if (missing) toast(t('policies.saved_missing', { name: f.name, exchange: missing }), 'note');
@@ -157,9 +166,9 @@ function Editor({ operator, vhost, known, query }) {
   return html`<div class="split">
     <form class="card" onSubmit=${submit} ref=${letters}>
       <div class="form">
-        <${TextField} label=${t('queues.name')} value=${f.name} readonly=${!!known} onInput=${put('name')} required autofocus=${!known} />
+        <${TextField} label=${t('queues.name')} value=${f.name} readonly=${!!known} hint=${taken.has(f.name) ? t('policies.replaces', { name: f.name }) : undefined} onInput=${put('name')} required autofocus=${!known} />
         <${Select} label=${t('queues.vhost')} value=${f.vhost} disabled=${!!known} onInput=${put('vhost')} options=${vhosts.value.includes(f.vhost) ? vhosts.value : [f.vhost]} />
-        <${TextField} label=${t('policies.pattern')} value=${f.pattern} onInput=${put('pattern')} required hint=${lookAround(f.pattern) ? t('policies.re2') : t('policies.pattern_hint')} />
+        <${TextField} label=${t('policies.pattern')} value=${f.pattern} onInput=${put('pattern')} required error=${badPattern} hint=${lookAround(f.pattern) ? t('policies.re2') : t('policies.pattern_hint')} />
         <${Select} label=${t('policies.apply_to')} value=${f.applyTo} onInput=${put('applyTo')} options=${kinds.map((k) => [k, t(`apply_to.${k}`)])} />
         <${NumberField} label=${t('policies.priority')} hint=${t('policies.priority_hint')} value=${f.priority} onInput=${put('priority')} />
       </div>

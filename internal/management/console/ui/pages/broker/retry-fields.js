@@ -28,6 +28,7 @@ export function RetryFields({ names, settings, change, defaults = false, after }
     change(Object.fromEntries(gone.map((name) => [name, null])));
   };
   const off = (settings[type] ?? 'disabled') === 'disabled';
+  const needed = (key) => (off ? undefined : t(key));
   return html`<div class="form">${field(type)}</div>
     ${
       (!defaults || !off) &&
@@ -36,7 +37,7 @@ export function RetryFields({ names, settings, change, defaults = false, after }
         ['formula', t('retry.formula')],
       ]} />
       <div class="form">
-        ${how === 'steps' ? field(steps, { className: 'whole', hint: t('retry.steps_hint') }) : formula.map((name) => field(name))}
+        ${how === 'steps' ? field(steps, { className: 'whole', hint: t('retry.steps_hint'), needed: needed('retry.needs_steps') }) : formula.map((name) => field(name, name === formula[0] ? { needed: needed('retry.needs_min') } : {}))}
         ${others.map((name) => field(name, name === others[0] ? { hint: t('retry.attempts_hint') } : {}))}
       </div>
       <${Plan} settings=${settings} off=${off} after=${after} />`

@@ -43,6 +43,12 @@ export const find = finder([
   ["exchange '{name}' does not exist: until it exists, dead letters are held in their queue", 'said.missing_held'],
   ["exchange '{name}' has no bindings: until it has some, dead letters become lost letters", 'said.unbound_lost'],
   ["exchange '{name}' has no bindings: until it has some, dead letters are held in their queue", 'said.unbound_held'],
+  ["queue '{name}' does not exist: until it exists, dead letters become lost letters", 'said.no_queue_lost'],
+  ["queue '{name}' does not exist: until it exists, dead letters are held in their queue", 'said.no_queue_held'],
+  [
+    'without a dead-letter routing key, the default exchange returns a dead letter that was published to a queue by its name to this queue; set one',
+    'said.same_queue',
+  ],
   [
     "policy '{name}' matches queue '{queue}', which receives its dead letters: messages that die there return there; change the pattern to exclude it",
     'said.own_letters',

@@ -125,7 +125,8 @@ var house = []room{
 
 	// lint looks at a copy of what a virtual host has, with the rules that the machine uses.
 	{path: "internal/lint", floor: rights, column: decides, never: world, passive: true,
-		imports: []string{"internal/vhost", "internal/vhost/fact", "internal/settings", "internal/topology", "internal/amqp"}},
+		imports: []string{"internal/vhost", "internal/vhost/fact", "internal/settings", "internal/topology", "internal/amqp",
+			"internal/duration"}},
 
 	{path: "internal/engine", floor: runtime, column: between, imports: []string{"*"}, never: []string{"net"}},
 

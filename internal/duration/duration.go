@@ -1,8 +1,9 @@
-// Package duration reads durations that people write as text: one grammar and one list of units for queue arguments,
-// options, filters, the HTTP API, the command line and the configuration.
+// Package duration reads durations that people write as text, and writes them: one grammar and one list of units for
+// queue arguments, options, filters, the HTTP API, the command line and the configuration.
 package duration
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -84,4 +85,42 @@ func amount(s string) (n int64, rest string, ok bool) {
 		n += int64(fraction[0]-'0') * scale
 	}
 	return n, rest, true
+}
+
+// named are the units that durations are written with, the longest first.
+var named = []struct {
+	ms         int64
+	unit, word string
+}{
+	{day / millisecond, "d", "day"}, {hour / millisecond, "h", "hour"}, {minute / millisecond, "m", "minute"},
+	{second / millisecond, "s", "second"}, {1, "ms", "ms"},
+}
+
+// Text writes ms, which are not negative, exactly and as Milliseconds reads them: 1h30m.
+func Text(ms int64) string {
+	var text strings.Builder
+	for _, u := range named {
+		if n := ms / u.ms; n > 0 {
+			fmt.Fprintf(&text, "%d%s", n, u.unit)
+		}
+		ms %= u.ms
+	}
+	return cmp.Or(text.String(), "0")
+}
+
+// Words writes ms, which are not negative, exactly and in English: 1 hour 30 minutes, 0 ms.
+func Words(ms int64) string {
+	var words []string
+	for _, u := range named {
+		n := ms / u.ms
+		ms %= u.ms
+		switch {
+		case n == 0:
+		case n == 1 || u.ms == 1:
+			words = append(words, fmt.Sprintf("%d %s", n, u.word))
+		default:
+			words = append(words, fmt.Sprintf("%d %ss", n, u.word))
+		}
+	}
+	return cmp.Or(strings.Join(words, " "), "0 ms")
 }

@@ -24,6 +24,27 @@ func TestDurationsAreRead(t *testing.T) {
 	}
 }
 
+func TestDurationsAreWritten(t *testing.T) {
+	for _, c := range []struct {
+		ms          int64
+		text, words string
+	}{
+		{0, "0", "0 ms"},
+		{1, "1ms", "1 ms"},
+		{60_000, "1m", "1 minute"},
+		{900_000, "15m", "15 minutes"},
+		{5_400_000, "1h30m", "1 hour 30 minutes"},
+		{7 * 86_400_000, "7d", "7 days"},
+		{86_401_250, "1d1s250ms", "1 day 1 second 250 ms"},
+	} {
+		text, words := Text(c.ms), Words(c.ms)
+		read, err := Milliseconds(text)
+		if text != c.text || words != c.words || read != c.ms || err != nil {
+			t.Errorf("%d ms: %q, %q; read: %d, %v", c.ms, text, words, read, err)
+		}
+	}
+}
+
 func TestDurationsAreRefused(t *testing.T) {
 	// If this fails, a duration that means nothing, or two things, is accepted, or the error does not say what to
 	// write.

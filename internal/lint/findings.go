@@ -2,8 +2,12 @@ package lint
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/bartleby-mq/bartleby/internal/duration"
 )
 
 // Severity is how bad a finding is.
@@ -48,7 +52,7 @@ var findingTexts = map[string]string{
 	"target_never_takes":  "Queue '{name}' is full and has no consumers: queue '{source}' holds its dead letters until '{name}' has space.",
 	"no_consumer":         "Dead letters of queue '{source}' go to queue '{name}', which has no consumers and no limits: it has {messages} messages.",
 	"dlq_drops_head":      "Dead letters of queue '{source}' go to queue '{name}', which drops its oldest messages when it is full ({limit}) and has no dead-letter exchange.",
-	"dlq_expires":         "Dead letters of queue '{source}' go to queue '{name}', which is deleted with all its messages when it is unused for {ms} ms.",
+	"dlq_expires":         "Dead letters of queue '{source}' go to queue '{name}', which is deleted with all its messages when it is unused for {ms}.",
 	"dlq_goes":            "Dead letters of queue '{source}' go to queue '{name}', which is deleted with all its messages when its last consumer or its connection ends.",
 	"dlq_not_durable":     "Dead letters of the durable queue '{source}' go to queue '{name}', which is not durable: a restart loses them.",
 	"ttl_not_for_letters": "Dead letters of queue '{source}' go to queue '{name}', whose message TTL does not apply to them: the option ttl-in-dlq is off.",
@@ -59,14 +63,14 @@ var findingTexts = map[string]string{
 	"dlx_not_durable":     "The dead-letter exchange '{dlx}' of the durable queue '{name}' is not durable: a restart deletes it.",
 	"dlx_auto_delete":     "The dead-letter exchange '{dlx}' of queue '{name}' is deleted with its last binding.",
 
-	"ttl_without_dlx":             "Messages of queue '{name}' expire after {ms} ms. The queue has no dead-letter exchange: expired messages are lost.",
+	"ttl_without_dlx":             "Messages of queue '{name}' expire after {ms}. The queue has no dead-letter exchange: expired messages are lost.",
 	"delivery_limit_without_dlx":  "Messages of queue '{name}' die after {limit} returns. The queue has no dead-letter exchange: they {fate}.",
 	"key_without_dlx":             "Policy '{policy}' sets a dead-letter routing key for queue '{name}', but no dead-letter exchange: messages that die are lost.",
 	"strategy_without_dlx":        "Queue '{name}' has a dead-letter strategy, but no dead-letter exchange: messages that die are lost.",
 	"reject_publish_at_most_once": "Queue '{name}' rejects messages when it is full ({limit}), and its strategy is at-most-once: rejected messages are not dead-lettered, and dead letters whose target is full {fate}.",
 	"max_length_zero":             "Queue '{name}' has a limit of 0: it keeps no messages.",
 	"max_length_small":            "Queue '{name}' keeps at most {limit}.",
-	"ladder_outlives_ttl":         "Messages of queue '{name}' expire after {ms} ms, but {attempts} retries take {ladder} ms: messages expire before the last retry.",
+	"ladder_outlives_ttl":         "Messages of queue '{name}' expire after {ms}, but {attempts} retries take {ladder}: messages expire before the last retry.",
 	"retry_without_wait":          "Queue '{name}' has a delayed-retry-type, but neither delayed-retry-min nor delayed-retry-steps: retries are not delayed.",
 	"unknown_argument":            "Queue '{name}' was declared with the unknown argument '{argument}'.",
 
@@ -112,6 +116,27 @@ func (f *Finding) Text() string {
 	return fill(text, append(f.Params, Param{"name", f.Name}))
 }
 
+// asWords is a number as people write it; other text stays.
+func asWords(number string, words func(int64) string) string {
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 {
+		return number
+	}
+	return words(n)
+}
+
+// sizeWords writes bytes exactly: 64 MiB, 1000 bytes.
+func sizeWords(n int64) string {
+	unit := "bytes"
+	for _, u := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if n == 0 || n%1024 != 0 {
+			break
+		}
+		n, unit = n/1024, u
+	}
+	return fmt.Sprintf("%d %s", n, unit)
+}
+
 // fill puts parameters into a text.
 func fill(text string, params []Param) string {
 	pairs := make([]string, 0, 2*len(params))
@@ -120,6 +145,10 @@ func fill(text string, params []Param) string {
 		switch p.Name {
 		case "dlx", "exchange":
 			value = cmp.Or(value, "amq.default")
+		case "ms", "ladder":
+			value = asWords(value, duration.Words)
+		case "bytes":
+			value = asWords(value, sizeWords)
 		default:
 			value = cmp.Or(phrases[p.Name][value], value)
 		}

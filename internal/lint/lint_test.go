@@ -41,3 +41,22 @@ func TestCodesAreExplained(t *testing.T) {
 		}
 	}
 }
+
+func TestTextsHaveDurationsAndSizes(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		with Param
+		want string
+	}{
+		{"for {ms}.", Param{"ms", "604800000"}, "for 7 days."},
+		{"take {ladder}.", Param{"ladder", "5400000"}, "take 1 hour 30 minutes."},
+		{"up to {bytes}.", Param{"bytes", "67108864"}, "up to 64 MiB."},
+		{"up to {bytes}.", Param{"bytes", "1000"}, "up to 1000 bytes."},
+		{"up to {bytes}.", Param{"bytes", "0"}, "up to 0 bytes."},
+		{"more than {limit} times.", Param{"limit", "3"}, "more than 3 times."},
+	} {
+		if got := fill(c.text, []Param{c.with}); got != c.want {
+			t.Errorf("%s with %v: %q, want %q", c.text, c.with, got, c.want)
+		}
+	}
+}

@@ -3,10 +3,10 @@ package settings
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/duration"
 )
 
 // Source says where a setting comes from.
@@ -43,11 +43,11 @@ type Ignored struct {
 	Why    string
 }
 
-// retrySteps writes the steps as arguments do.
+// retrySteps writes the steps as arguments do: 1m,5m,15m.
 func retrySteps(e *Settings) (string, bool) {
 	steps := make([]string, len(e.RetrySteps))
 	for i, ms := range e.RetrySteps {
-		steps[i] = strconv.FormatInt(ms, 10) + "ms"
+		steps[i] = duration.Text(ms)
 	}
 	return strings.Join(steps, ","), len(steps) > 0
 }

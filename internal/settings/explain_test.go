@@ -120,7 +120,8 @@ func TestExplainWhy(t *testing.T) {
 	r.policies.Set(Policy{Name: "w", ApplyTo: "exchanges", Priority: 9})
 	r.policies.Set(Policy{Name: "x", ApplyTo: "all", Pattern: "^x", Priority: 9})
 	s := &Subject{Name: "q", Type: "classic", Arguments: amqp.Table{
-		{Name: "x-dead-letter-exchange", Value: amqp.String("a")}, {Name: "x-mesage-ttl", Value: amqp.Int64(1)}}}
+		{Name: "x-dead-letter-exchange", Value: amqp.String("a")}, {Name: "x-mesage-ttl", Value: amqp.Int64(1)},
+		{Name: "x-delayed-retry-steps", Value: amqp.String("60s,5m,90m")}}}
 	told := map[string]Setting{}
 	for _, e := range r.Explain(s) {
 		told[e.Name] = e
@@ -128,6 +129,7 @@ func TestExplainWhy(t *testing.T) {
 	for _, want := range []Setting{
 		{"dead-letter-exchange", amqp.String("a"), FromArgument, "", "the argument overrides policies; policy 'u' sets b"},
 		{"message-ttl", amqp.Int64(9), FromPolicy, "u", "no other source sets it"},
+		{"delayed-retry-steps", amqp.String("1m,5m,1h30m"), FromArgument, "", "no other source sets it"},
 		{"max-length", amqp.Void(), FromDefault, "", "not set"},
 		{"delivery-limit", amqp.Int64(7), FromOption, "delivery-limit", "set by a virtual host option or the dialect"},
 	} {

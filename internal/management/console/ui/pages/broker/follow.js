@@ -6,13 +6,16 @@ import { exchangeName, QueueLink } from './parts.js';
 
 const counts = ['messages', 'attempts', 'consumers', 'count', 'limit'];
 
-// limitText writes limits, 'max-length 1000000, max-length-bytes 67108864', as people read them: 1,000,000 messages, 67.1 MB.
+// sizeText writes a limit as it was set, if that was in MiB.
+const sizeText = (n) => (n > 0 && n % 2 ** 20 === 0 ? `${num(n / 2 ** 20)}\u00a0MiB` : size(n));
+
+// limitText writes limits, 'max-length 1000000, max-length-bytes 67108864', as people read them: 1,000,000 messages, 64 MiB.
 const limitText = (text) =>
   text
     .split(', ')
     .map((x) => {
       const [, name, n] = /^(max-length-bytes|max-length) (\d+)$/.exec(x) || [];
-      return !name ? x : name === 'max-length' ? t('limit_of.messages', { n: Number(n) }) : size(Number(n));
+      return !name ? x : name === 'max-length' ? t('limit_of.messages', { n: Number(n) }) : sizeText(Number(n));
     })
     .join(t('frame.comma'));
 
@@ -21,7 +24,7 @@ function filled(params) {
   const all = { ...params };
   for (const name of counts) if (/^\d+$/.test(all[name])) all[name] = num(Number(all[name]));
   if (all.limit !== undefined) all.limit = limitText(String(all.limit));
-  if (all.bytes !== undefined) all.bytes = size(Number(all.bytes));
+  if (all.bytes !== undefined) all.bytes = sizeText(Number(all.bytes));
   if (all.ladder !== undefined) all.ladder = span(Number(all.ladder));
   if (all.fate) all.fate = word('fate', all.fate);
   for (const name of ['dlx', 'exchange'])

@@ -160,6 +160,26 @@ var pages = map[string]page{
 			"rabbitmqctl":             "for RabbitMQ",
 		},
 	},
+	"docs/zh-CN.md": {
+		before: `
+			mkdir -p /backups/monday /etc/rabbitmq
+			echo 'heartbeat = 10' | tee /etc/rabbitmq/rabbitmq.conf >rabbitmq.conf
+			bartleby ctl -q export_definitions definitions.json
+			bartleby ctl -q add_vhost VHOST
+		`,
+		each: `
+			copy=$PWD/copy$((++copies)) check="check $copy" repair="repair $copy" dry="--dry-run $copy"
+			bartleby ctl -q backup $copy >/dev/null
+		`,
+		first: map[string]string{"mkdir data": "rm -rf data\n"},
+		words: map[string]string{
+			"check bartleby-data": "check", "repair bartleby-data": "repair", "--dry-run bartleby-data": "dry",
+		},
+		not: map[string]string{
+			"curl": "of RabbitMQ on another machine", "go mod": "changes a module of the user",
+			"make": installs, "sudo": installs, "systemctl": installs, "podman": installs,
+		},
+	},
 	"docs/handling-dead-letters.md": {
 		prepare: sixtyDeadLetters,
 		first: map[string]string{

@@ -159,7 +159,7 @@ world.test('the preview of a policy names the text that is no value, not what it
   const preview = c.page.locator('section.card').filter({ has: c.heading('trial.title') });
   await preview.getByRole('status').waitFor();
   await c.page.locator('input[placeholder="1h30m"]').first().fill('a while');
-  const wrong = c.say('duration.wrong', { text: 'a while', examples: '90s, 15m, 1h30m' });
+  const wrong = c.say('duration.wrong', { text: 'a while', a: '90s', b: '15m', c: '1h30m' });
   await preview.getByText(wrong).waitFor();
   assert.equal(await preview.getByRole('status').count(), 0);
 });

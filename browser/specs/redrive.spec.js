@@ -126,7 +126,7 @@ world.test('a canary comes back: the job stops by itself and says why', async (c
   const watch = c.field('redrive.watch', {}, c.dialog);
   await watch.fill('a while');
   await watch.blur();
-  await c.dialog.getByText(c.say('duration.wrong', { text: 'a while', examples: '90s, 15m, 1h30m' })).waitFor();
+  await c.dialog.getByText(c.say('duration.wrong', { text: 'a while', a: '90s', b: '15m', c: '1h30m' })).waitFor();
   assert.ok(await c.button('redrive.try', {}, c.dialog).isDisabled());
   await watch.fill('2m');
   await c.button('redrive.try', {}, c.dialog).click();

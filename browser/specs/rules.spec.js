@@ -208,7 +208,7 @@ world.test('a queue is created with settings of every part of the form', async (
   await c.field('setting.dead-letter-strategy').selectOption('at-least-once');
   await c.field('setting.message-ttl').fill('2 moments');
   await c.button('create.do').click();
-  await c.text('duration.wrong', { text: '2 moments', examples: '90s, 15m, 1h30m' }).waitFor();
+  await c.text('duration.wrong', { text: '2 moments', a: '90s', b: '15m', c: '1h30m' }).waitFor();
   await c.field('setting.message-ttl').fill('1m60s');
   await c.text('duration.is', { time: '2 minutes' }).waitFor();
   await c.field('setting.max-length').fill('7');

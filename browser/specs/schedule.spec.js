@@ -318,7 +318,7 @@ world.test(
         await c.text('publish.waits_in_exchange').waitFor();
         await fill('publish.deliver_after', 'tomorrow');
         await c.button('publish.do', {}, c.dialog).click();
-        await c.text('duration.wrong', { text: 'tomorrow', examples: '90s, 15m, 1h30m' }).waitFor();
+        await c.text('duration.wrong', { text: 'tomorrow', a: '90s', b: '15m', c: '1h30m' }).waitFor();
         await fill('publish.deliver_after', after);
         await fill('publish.schedule_key', 'order-4711');
         await c.text('duration.is', { time: after === '2h' ? '2 hours' : '1 hour 30 minutes' }).waitFor();

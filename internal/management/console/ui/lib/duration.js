@@ -50,7 +50,7 @@ export function readDuration(typed, bare = false) {
     const [all, whole, fraction = '', given] = /^(\d+)(?:\.(\d+))?\s*([^\d.\s]+)\s*/.exec(rest) ?? [];
     const unit = given?.toLowerCase().replace('μ', 'µ');
     const length = nanoseconds[shown[unit] ?? unit];
-    if (!length) return refuse('duration.wrong', text, { examples: '90s, 15m, 1h30m' });
+    if (!length) return refuse('duration.wrong', text, { a: '90s', b: '15m', c: '1h30m' });
     sum += BigInt(whole) * length;
     let part = length;
     for (const digit of fraction) {

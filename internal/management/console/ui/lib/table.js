@@ -217,18 +217,19 @@ function SortBar({ columns, source, select }) {
   const sortable = columns.filter((c) => sortOf(c, source));
   if (!select && sortable.length === 0) return null;
   const { sort, reverse, change } = source;
+  const by = sortable.some((c) => sortOf(c, source) === sort) ? sort : ''; // a select is empty at a value that it does not have
   const turn = t(reverse ? 'table.descending' : 'table.ascending');
   return html`<div class="sort-bar">
     ${
       sortable.length > 0 &&
-      html`<label for=${id}>${t('table.sort')}</label> <select id=${id} value=${sort} onChange=${(e) =>
+      html`<label for=${id}>${t('table.sort')}</label> <select id=${id} value=${by} onChange=${(e) =>
         change(
           firstOrder(
             sortable.find((c) => sortOf(c, source) === e.target.value),
             source,
           ),
         )}>
-      ${!sortable.some((c) => sortOf(c, source) === sort) && html`<option value="" disabled selected>–</option>`}
+      ${!by && html`<option value="" disabled selected>–</option>`}
       ${sortable.map((c) => html`<option value=${sortOf(c, source)} selected=${sortOf(c, source) === sort}>${c.title}</option>`)}</select>
     <button type="button" class="plain" onClick=${() => change({ sort, reverse: !reverse })} aria-label=${turn} title=${turn}>${reverse ? '▾' : '▴'}</button>`
     }

@@ -56,7 +56,7 @@ export function EditUser({ close, known }) {
       ${f.how === 'hash' && html`<${TextField} label=${t('users.hash')} hint=${t('users.hash_hint')} value=${f.hash} onInput=${put('hash')} required />`}
       <fieldset class="radios"><legend>${t('users.tags')}</legend>${[...tagNames, ...others].map(
         (tag) =>
-          html`<${Check} key=${tag} label=${tag} hint=${tagNames.includes(tag) ? t(`tag_hint.${tag}`) : undefined} value=${f.tags.has(tag)} onInput=${(
+          html`<${Check} key=${tag} label=${html`<code>${tag}</code>`} hint=${tagNames.includes(tag) ? t(`tag_hint.${tag}`) : undefined} value=${f.tags.has(tag)} onInput=${(
             on,
           ) => {
             const tags = new Set(f.tags);

@@ -14,6 +14,7 @@ import { cautious, fast, paceOf } from '../pages/deadletters/job-pace.js';
 import { expected, judged, left, note, share } from '../pages/deadletters/job-rate.js';
 import { atOnce, filterParts, scopesOf, sorted } from '../pages/deadletters/job-scopes.js';
 import { read } from '../pages/messages/filter-error.js';
+import { readDuration } from '../lib/duration.js';
 
 test('a filter is cut into its terms', () => {
   assert.deepEqual(terms('reason:expired -queue:orders.* age:>1h count>3 "card declined" timeout'), [
@@ -530,6 +531,9 @@ test('what is wrong with a filter is taken apart', () => {
     'the path has more than 32 steps': 'steps',
     'not UTF-8; write bytes as "\\xFF"': 'utf8',
   };
+  const { params } = readDuration('1分钟');
+  const wrong = read("filter: age:>1分钟 at character 1: '1分钟' is not a duration: write a number with ms");
+  for (const name of Object.keys(params)) assert.equal(wrong[name], params[name], `${name}, as the form says it`);
   for (const [text, kind] of Object.entries(kinds)) assert.equal(read(`filter: ${text}`).kind, kind);
   assert.equal(read('filter: x at character 1: something new').text, 'something new');
   assert.equal(read('no queue'), null);

@@ -35,7 +35,7 @@ const kinds = [
   ['too_many', /^more than (\d+) /],
 ];
 
-/** @typedef {{kind: string, term: string, position: number, known: string[], a?: string, b?: string, text?: string, s?: string, ms?: string, examples?: string}} Fault */
+/** @typedef {{kind: string, term: string, position: number, known: string[], a?: string, b?: string, text?: string, s?: string, c?: string, ms?: string}} Fault */
 
 // read takes a refusal apart: {kind, a, b, term, position, known}; kind is other, with the words in text, for what it does not know,
 // and null is what it is no refusal of a filter.
@@ -57,4 +57,4 @@ export function read(reason) {
 
 // durationOf is the parameters of what is said of a duration.
 const durationOf = (kind, text) =>
-  kind.startsWith('duration.') && { text, s: `${text}s`, ms: `${text}ms`, examples: '90s, 1h30m' };
+  kind.startsWith('duration.') && { text, s: `${text}s`, ms: `${text}ms`, a: '90s', b: '15m', c: '1h30m' };

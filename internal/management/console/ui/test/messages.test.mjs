@@ -531,8 +531,8 @@ test('what is wrong with a filter is taken apart', () => {
     'the path has more than 32 steps': 'steps',
     'not UTF-8; write bytes as "\\xFF"': 'utf8',
   };
-  const { params } = readDuration('1分钟');
-  const wrong = read("filter: age:>1分钟 at character 1: '1分钟' is not a duration: write a number with ms");
+  const { params } = readDuration('soon');
+  const wrong = read("filter: age:>soon at character 1: 'soon' is not a duration: write a number with ms");
   for (const name of Object.keys(params)) assert.equal(wrong[name], params[name], `${name}, as the form says it`);
   for (const [text, kind] of Object.entries(kinds)) assert.equal(read(`filter: ${text}`).kind, kind);
   assert.equal(read('filter: x at character 1: something new').text, 'something new');

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -59,12 +60,38 @@ func exportDefinitions(c *command.Call) error {
 	return c.Done("", nil)
 }
 
+// An object of definitions that is refused, and settings of a policy that are unknown, as RabbitMQ prints them, with
+// the name of each.
+var (
+	refusedObject   = regexp.MustCompile(`(?m)^[a-z ]+ '[^']*'.*: `)
+	unknownSettings = regexp.MustCompile(`(?:Validation failed: )?\[(\{<<".*)\] are not recognised policy settings`)
+	settingName     = regexp.MustCompile(`(?:^|,)\{<<"([^"]*)">>,`)
+)
+
+// howToGoOn follows a list of refused objects.
+const howToGoOn = "Nothing was imported. Remove these objects from the file and import it again, or choose the file " +
+	"on the page Definitions of the console, which can leave them out."
+
 // refusedDefinitions lists the mistakes in definitions, a line of the answer each, with empty lines between them.
 func refusedDefinitions(err error) error {
 	if command.Status(err) != http.StatusBadRequest {
 		return err
 	}
-	return command.Failf(command.ExitUnavailable, "%s", strings.ReplaceAll(command.ReasonOf(err), "\n", "\n\n"))
+	reason := command.ReasonOf(err)
+	text := strings.ReplaceAll(unknownSettings.ReplaceAllStringFunc(reason, inWords), "\n", "\n\n")
+	if refusedObject.MatchString(reason) {
+		text += "\n\n" + howToGoOn
+	}
+	return command.Failf(command.ExitUnavailable, "%s", text)
+}
+
+// inWords lists the unknown settings of a policy without Erlang's signs and without their values.
+func inWords(said string) string {
+	var names []string
+	for _, m := range settingName.FindAllStringSubmatch(unknownSettings.FindStringSubmatch(said)[1], -1) {
+		names = append(names, m[1])
+	}
+	return "unknown policy settings: " + strings.Join(names, ", ")
 }
 
 func importDefinitions(c *command.Call) error {

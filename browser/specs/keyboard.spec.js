@@ -43,6 +43,24 @@ for (const language of ['en', 'zh-CN']) {
     await c.accessible();
     await c.field('publish.key', {}, c.dialog).fill('nowhere');
     await said.waitFor({ state: 'detached' });
+
+    const refused = async (key, params = {}) => {
+      await c.button('publish.do', {}, c.dialog).click();
+      await c.text(key, params, c.dialog.getByRole('status')).waitFor();
+    };
+    await c.field('publish.headers', {}, c.dialog).fill('{x');
+    await refused('form_words.json_at', { what: c.say('publish.headers'), line: 1, column: 2 });
+    await c.field('publish.headers', {}, c.dialog).fill('');
+    await c.field('publish.encoding', {}, c.dialog).selectOption('base64');
+    await c.field('publish.payload', {}, c.dialog).fill('中文');
+    await refused('publish.bad_base64');
+    await c.field('publish.payload', {}, c.dialog).fill('');
+    await c.field('publish.deliver_after', {}, c.dialog).fill('5000d');
+    await c.button('publish.do', {}, c.dialog).click();
+    await c.dialog
+      .getByRole('alert')
+      .filter({ hasText: /3,?650/ })
+      .waitFor();
   });
 }
 
@@ -149,8 +167,7 @@ world.test('what the broker refuses is said in the dialog, and the field is mark
 
   await c.open('/queues/%2F/orders');
   await c.button('publish.do').click();
-  await c.field('publish.encoding', {}, c.dialog).selectOption('base64');
-  await c.field('publish.payload', {}, c.dialog).fill('%');
+  await c.field('publish.properties', {}, c.dialog).fill('{"priority":"high"}');
   await c.button('publish.do', {}, c.dialog).click();
   await refusal.waitFor();
 });

@@ -10,6 +10,7 @@ import { allows, missing, missingAny, refused } from '../lib/permissions.js';
 import { judge, lookAround, password, topicJudge, trouble } from '../pages/broker/rights.js';
 import { connected, curve, deadEnd, labelOf, layout, shorten, tree } from '../pages/broker/graph.js';
 import { compare, readDocument } from '../pages/broker/definitions-diff.js';
+import { isBase64, jsonFault } from '../pages/broker/json-fault.js';
 import { remembered } from '../pages/broker/readings.js';
 import * as dagre from '../vendor/dagre.mjs';
 import { refusal } from '../pages/broker/import-refusals.js';
@@ -242,8 +243,8 @@ test('an import is compared with what is there', () => {
     ['/ · p'],
     'a document of one virtual host names none',
   );
-  assert.equal(readDocument('{"a":1}').error, '');
-  assert.ok(readDocument('{"users":[]}').document && readDocument('{').error);
+  assert.equal(readDocument('{"a":1}').fault, null);
+  assert.ok(readDocument('{"users":[]}').document && readDocument('{').fault);
 });
 
 test('a record of the audit log is read: what was done, to what, and where that is shown', () => {
@@ -376,4 +377,32 @@ test('an import leaves out what is refused, and what refers to it', async () => 
   const { vhost, ...own } = queue('stream', '/');
   const one = await leaveOut({ queues: [own] }, rounds[0], vhost, () => Promise.resolve([]));
   assert.deepEqual(one.document.queues, [], 'of one virtual host');
+});
+
+test('what is wrong with JSON is said with its place, in the words of each browser', () => {
+  const of = (message, text) => {
+    const { key, params } = jsonFault(message, text);
+    return [key.replace('form_words.json_', ''), ...Object.values(params)];
+  };
+  const here = (text) => {
+    try {
+      JSON.parse(text);
+    } catch (error) {
+      return of(error.message, text);
+    }
+  };
+  assert.deepEqual(here('{x'), ['at', 1, 2]);
+  assert.deepEqual(here('{"a": 1,\n "b" 2}'), ['at', 2, 6]);
+  assert.deepEqual(here('abc'), ['token', 'a']);
+  for (const cut of ['', '{"a":1\n', '[1,', '{"a":"b']) assert.deepEqual(here(cut), ['cut'], cut);
+  const firefox = "JSON.parse: expected property name or '}' at line 1 column 2 of the JSON data";
+  assert.deepEqual(of(firefox, '{x'), ['at', 1, 2]);
+  assert.deepEqual(of('JSON.parse: unexpected end of data at line 1 column 3 of the JSON data', '[1'), ['cut']);
+  assert.deepEqual(of('JSON Parse error: Unexpected EOF', '{'), ['cut']);
+  assert.deepEqual(of('JSON Parse error: Unexpected identifier "abc"', 'abc'), ['bad']);
+});
+
+test('base64 is what the broker reads as such', () => {
+  for (const text of ['', 'YQ==', 'YWI=', 'YWJj', 'YWJj\r\nYQ==', '+/+/']) assert.ok(isBase64(text), text);
+  for (const text of ['中文', 'YQ', 'YQ=', 'YWJj YQ==', '-_-_', 'YQ==YQ==', 'a']) assert.ok(!isBase64(text), text);
 });

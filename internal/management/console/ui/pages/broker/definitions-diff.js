@@ -1,4 +1,5 @@
 // What an import of definitions would make, change and leave, as far as two documents tell. Pure.
+import { jsonFault } from './json-fault.js';
 
 const named = {
   users: ['name'],
@@ -65,7 +66,7 @@ function same(before, asked) {
 const isEmpty = (v) =>
   v === undefined || v === null || v === '' || (typeof v === 'object' && Object.keys(v).length === 0);
 
-// readDocument reads definitions: {document} or {error}, the message of JSON.parse, or '' if it is JSON and no definitions.
+// readDocument reads definitions: {document} or {fault}, what is wrong with the JSON, null if it is JSON and no definitions.
 export function readDocument(text) {
   try {
     const document = JSON.parse(text);
@@ -75,9 +76,9 @@ export function readDocument(text) {
       Array.isArray(document) ||
       !Object.keys(named).some((k) => Array.isArray(document[k]))
     )
-      return { error: '' };
+      return { fault: null };
     return { document };
   } catch (error) {
-    return { error: error.message };
+    return { fault: jsonFault(error.message, text) };
   }
 }

@@ -52,7 +52,10 @@ export function render() {
     if (!file) return;
     const got = readDocument(await file.text());
     if (!got.document) {
-      say({ text: got.error ? t('definitions.no_json', { error: got.error }) : t('definitions.no_definitions') });
+      const { fault } = got;
+      say({
+        text: fault ? t(fault.key, { what: t('definitions.file'), ...fault.params }) : t('definitions.no_definitions'),
+      });
       return;
     }
     await attempt(async () => {

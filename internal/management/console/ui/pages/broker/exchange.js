@@ -98,7 +98,7 @@ function Tester({ vhost, name }) {
     [vhost],
     { enabled: on, every: 15000 },
   );
-  const h = parseObject(headers);
+  const h = parseObject(headers, t('publish.headers'));
   const way = useMemo(
     () => (got.data ? follow(got.data, name, key, h.value || {}) : null),
     [got.data, name, key, headers],

@@ -141,7 +141,7 @@ function Create({ close, of }) {
   );
   const types = (overview.data?.exchange_types || [{ name: f.type }]).map((x) => x.name);
   const put = (name) => (v) => set({ ...f, [name]: v });
-  const more = parseObject(f.more);
+  const more = parseObject(f.more, t('setting.arguments'));
   const trouble = nameTrouble(f.name);
   const submit = async (e) => {
     e.preventDefault();

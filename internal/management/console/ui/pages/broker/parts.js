@@ -2,6 +2,7 @@
 import { html } from '../../lib/html.js';
 import { t, has, num, rate } from '../../lib/i18n.js';
 import { href, route, to } from '../../lib/router.js';
+import { jsonFault } from './json-fault.js';
 
 // exchangeName is how an exchange is called in paths: the default one has no name of its own.
 export const exchangeName = (name) => name || 'amq.default';
@@ -54,14 +55,16 @@ export const queueType = (type) => choiceName('queue-type', type);
 export const descriptionOf = (v) =>
   v.description === 'Default virtual host' ? t('vhosts.first_description') : v.description;
 
-// parseObject reads JSON that has to be an object: {value} or {error}.
-export function parseObject(text) {
+// parseObject reads JSON that has to be an object: {value} or {error}, which names the field, what.
+export function parseObject(text, what) {
   if (!text.trim()) return { value: {} };
   try {
     const value = JSON.parse(text);
-    if (value === null || typeof value !== 'object' || Array.isArray(value)) return { error: t('form_words.object') };
+    if (value === null || typeof value !== 'object' || Array.isArray(value))
+      return { error: t('form_words.json_object', { what }) };
     return { value };
   } catch (error) {
-    return { error: error.message };
+    const { key, params } = jsonFault(error.message, text);
+    return { error: t(key, { what, ...params }) };
   }
 }

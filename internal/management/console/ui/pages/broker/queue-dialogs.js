@@ -13,6 +13,7 @@ import { bindCommands, deleteCommands, publishCommands, purgeCommands } from '..
 import { first, rightsIn } from '../../lib/rights.js';
 import { vhosts } from '../../lib/vhosts.js';
 import { NameField } from '../messages/name-field.js';
+import { isBase64 } from './json-fault.js';
 import { exchangeName, parseObject } from './parts.js';
 
 // publishTo opens the dialog that publishes: {vhost, exchange, routingKey, fixed, later}. Without fixed the virtual host and the exchange
@@ -20,6 +21,7 @@ import { exchangeName, parseObject } from './parts.js';
 export const publishTo = (props) => open(Publish, props);
 
 const usualDelay = 600_000; // ms
+const longestDelay = 3650 * 864e5; // ms. Source: WaitMax in the broker's settings
 
 // scheduleIn opens it for a message that waits: in a delayed exchange, if the virtual host has one.
 export async function scheduleIn(vhost) {
@@ -50,8 +52,10 @@ function Publish({ close, vhost: first, exchange, routingKey = '', fixed, later 
     set({ ...f, [name]: v });
     say(null);
   };
-  const headers = parseObject(f.headers);
-  const more = parseObject(f.properties);
+  const headers = parseObject(f.headers, t('publish.headers'));
+  const more = parseObject(f.properties, t('publish.properties'));
+  const payloadError = f.encoding === 'base64' && !isBase64(f.payload) ? t('publish.bad_base64') : undefined;
+  const wrong = payloadError ?? headers.error ?? more.error;
   const about = useData(
     (signal) => api.get(path`exchanges/${vhost}/${exchangeName(f.exchange)}`, { columns: 'type' }, { signal }),
     [vhost, f.exchange],
@@ -73,7 +77,7 @@ function Publish({ close, vhost: first, exchange, routingKey = '', fixed, later 
   };
   const submit = async (e) => {
     e.preventDefault();
-    if (headers.error || more.error) return;
+    if (wrong) return say({ text: wrong });
     say(null);
     try {
       const answer = await api.post(path`exchanges/${vhost}/${exchangeName(f.exchange)}/publish`, bodyOf());
@@ -89,7 +93,7 @@ function Publish({ close, vhost: first, exchange, routingKey = '', fixed, later 
       refuse(error);
     }
   };
-  const delay = html`<${Duration} label=${t('publish.deliver_after')} hint=${t(delayed ? 'publish.waits_in_exchange' : 'publish.waits_in_queue')} value=${f.delay} onInput=${put('delay')} required=${later !== null} />`;
+  const delay = html`<${Duration} label=${t('publish.deliver_after')} hint=${t(delayed ? 'publish.waits_in_exchange' : 'publish.waits_in_queue')} value=${f.delay} onInput=${put('delay')} max=${longestDelay} required=${later !== null} />`;
   const exchangeField = {
     label: t('publish.exchange'),
     value: f.exchange,
@@ -104,7 +108,7 @@ function Publish({ close, vhost: first, exchange, routingKey = '', fixed, later 
       ${fixed ? html`<${TextField} ...${exchangeField} readonly />` : html`<${NameField} ...${exchangeField} vhost=${vhost} of="exchanges" autofocus />`}
       <${TextField} label=${t('publish.key')} value=${f.key} onInput=${put('key')} autofocus=${fixed && !routingKey} />
       ${later !== null && delay}
-      <${TextArea} className="whole" label=${t('publish.payload')} hint=${t('publish.keys_hint')} value=${f.payload} onInput=${put('payload')} rows="6" autofocus=${fixed && !!routingKey} />
+      <${TextArea} className="whole" label=${t('publish.payload')} hint=${t('publish.keys_hint')} error=${payloadError} value=${f.payload} onInput=${put('payload')} rows="6" autofocus=${fixed && !!routingKey} />
       <${TextField} label=${t('publish.content_type')} value=${f.type} onInput=${put('type')} list=${['application/json', 'text/plain', 'application/octet-stream']} />
       <${TextField} label=${t('publish.message_id')} value=${f.id} onInput=${put('id')} />
       <${Duration} label=${t('publish.expiration')} value=${f.expiration} onInput=${put('expiration')} />
@@ -119,7 +123,7 @@ function Publish({ close, vhost: first, exchange, routingKey = '', fixed, later 
       <${TextArea} className="whole" label=${t('publish.headers')} hint=${t('publish.headers_hint')} error=${headers.error} value=${f.headers} onInput=${put('headers')} rows="3" />
       <${TextArea} className="whole" label=${t('publish.properties')} hint=${t('publish.properties_hint')} error=${more.error} value=${f.properties} onInput=${put('properties')} rows="3" />
     </form>
-    ${!headers.error && !more.error && html`<${Commands} commands=${publishCommands(here(), { vhost, exchange: f.exchange, body: bodyOf() })} />`}
+    ${!wrong && html`<${Commands} commands=${publishCommands(here(), { vhost, exchange: f.exchange, body: bodyOf() })} />`}
   </${Dialog}>`;
 }
 
@@ -237,7 +241,7 @@ function Bind({ close, vhost: first, source, target, delayed }) {
     key: '',
     args: '',
   });
-  const args = parseObject(f.args);
+  const args = parseObject(f.args, t('bind.arguments'));
   const submit = async (e) => {
     e.preventDefault();
     if (args.error) return;

@@ -66,7 +66,7 @@ export function render({ query }) {
     [vhost],
     { every: 0 },
   );
-  const more = parseObject(f.more);
+  const more = parseObject(f.more, t('setting.arguments'));
   const isSet = (name) => (f.settings[name] ?? null) !== null;
   const letters = f.deadLetters || usualLetters(f.name);
   const own = letters === 'own';

@@ -8,6 +8,7 @@ import { Icon } from '../../lib/icon.js';
 import { Commands } from '../../lib/states.js';
 import { here } from '../../lib/here.js';
 import { resendCommands } from '../code/commands.js';
+import { jsonFault } from '../broker/json-fault.js';
 import { at, neverDied, sourceOf } from '../messages/address.js';
 import { diff } from './diff.js';
 import { originOf } from '../messages/timeline.js';
@@ -47,7 +48,10 @@ function Edit({ close, message: l }) {
     if (review) reviewed.current?.focus();
   }, [review]);
   const set = (k) => (v) => setNow({ ...now, [k]: v });
-  const wrong = { properties: notObject(now.properties), headers: notObject(now.headers) };
+  const wrong = {
+    properties: notObject(now.properties, t('viewer.properties')),
+    headers: notObject(now.headers, t('viewer.headers')),
+  };
   const warn = !binary && isJSON(before.payload) && !isJSON(now.payload) ? t('resend.no_json') : '';
   const bad = wrong.properties || wrong.headers;
   const rerouted = now.exchange !== before.exchange || now.key !== before.key;
@@ -127,12 +131,13 @@ function Edit({ close, message: l }) {
   </${Dialog}>`;
 }
 
-function notObject(text) {
+function notObject(text, what) {
   try {
     const v = JSON.parse(text);
-    return v && typeof v === 'object' && !Array.isArray(v) ? '' : t('resend.no_object');
+    return v && typeof v === 'object' && !Array.isArray(v) ? '' : t('form_words.json_object', { what });
   } catch (e) {
-    return t('resend.bad_json', { reason: e.message });
+    const { key, params } = jsonFault(e.message, text);
+    return t(key, { what, ...params });
   }
 }
 

@@ -434,13 +434,17 @@ world.test('the focus of what goes is given to what stays', async (c) => {
   await focused('#main');
 
   await c.open('/definitions');
-  const definitions = JSON.stringify({ queues: [{ name: 'brought', vhost: '/', durable: true, arguments: {} }] });
+  const definitions = JSON.stringify({
+    queues: [{ name: 'brought', vhost: '/', durable: true, arguments: {} }],
+    users: [{ name: 'legacy', password_hash: '', tags: [] }],
+  });
   await c
     .field('definitions.file')
     .setInputFiles({ name: 'd.json', mimeType: 'application/json', buffer: Buffer.from(definitions) });
   await c.button('definitions.do').focus();
   await c.page.keyboard.press('Enter');
   await c.text('definitions.done', { name: 'd.json' }).waitFor();
+  await c.text('definitions.passwordless', { n: 1, names: 'legacy' }).waitFor();
   await focused('#main, #main *');
 });
 

@@ -38,6 +38,10 @@ async function withoutUser(document, vhost) {
   return own ? names.filter((name) => !own.some((p) => p.vhost === name)).slice(0, shownMost) : [];
 }
 
+// passwordless are the users that a document leaves without a password; one of a virtual host has none.
+const passwordless = (document, vhost) =>
+  vhost ? [] : (document.users || []).filter((u) => !u.password && !u.password_hash).map((u) => u.name);
+
 // labelText is an object as a refusal names it, in the user's language.
 const labelText = (label) => refusal(`${label}: `, t).replace(/[:：]\s*$/, '');
 
@@ -82,6 +86,7 @@ export function render() {
       say({
         good: true,
         text: t('definitions.done', { name: doc.name }),
+        passwordless: passwordless(doc.document, vhost),
         without: await withoutUser(doc.document, vhost),
       });
       take(null);
@@ -117,6 +122,7 @@ export function render() {
         <p class="buttons"><a class="button" download="bartleby.tar" href=${address('x/backup')}><${Icon} name="download" /> ${t('definitions.download')}</a></p></section>
     </div>
     ${said && html`<section class=${`banner ${said.good ? 'good' : 'bad'}`} role="status"><${Icon} name=${said.good ? 'check' : 'warning'} /> <pre class="break said">${said.text}</pre></section>`}
+    ${said?.passwordless?.length > 0 && html`<p class="banner warn break" role="status"><${Icon} name="warning" /> ${t('definitions.passwordless', { n: said.passwordless.length, names: said.passwordless.slice(0, shownMost).join(t('frame.comma')) + (said.passwordless.length > shownMost ? ' …' : '') })}</p>`}
     ${said?.without?.map((name) => html`<div class="banner warn" key=${name}><${Icon} name="warning" /> <div class="said"><p>${t('vhosts.not_you', { user: user.value.name, vhost: name })}</p><${GrantSelf} vhost=${name} done=${() => say((s) => ({ ...s, without: s.without.filter((x) => x !== name) }))} /></div></div>`)}
     ${
       doc &&

@@ -202,3 +202,11 @@ for (const [list, label] of [
     assert.deepEqual([now.tags, now.password_hash], [before.tags, before.password_hash]);
   });
 }
+
+world.test('a list that did not come says no number of queues', async (c) => {
+  c.expect(/50\d/);
+  await c.page.route(/\/api\/queues\?/, (route) => route.fulfill({ status: 500, json: { error: 'e', reason: 'r' } }));
+  await c.open('/queues');
+  await c.page.getByRole('alert').first().waitFor();
+  assert.equal(await c.text('queues.legend', { n: 0 }).count(), 0);
+});

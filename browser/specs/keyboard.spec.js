@@ -290,6 +290,19 @@ world.test('the help begins with the keys of the page, and scrolls by keys', asy
   await c.accessible();
 });
 
+world.test('a part of the help has its title above it', async (c) => {
+  await c.open('/node'); // it has no keys of its own
+  await c.settled();
+  await c.page.keyboard.press('?');
+  await c.dialog.locator('.keys caption').first().waitFor();
+  for (const caption of await c.dialog.locator('.keys caption').all()) {
+    const [title, first] = await Promise.all(
+      [caption, caption.locator('xpath=../tbody/tr[1]')].map((part) => part.boundingBox()),
+    );
+    assert.ok(title.y < first.y && title.x === first.x, `${await caption.innerText()} is in another column`);
+  }
+});
+
 world.test('the drawer of a narrow window is entered and left by keys', { viewport: phone }, async (c) => {
   await c.open('/queues');
   await c.settled();
@@ -487,9 +500,11 @@ world.test('a filter keeps the focus when it is cleared, and what is empty is sa
   await c.page.keyboard.press('Enter');
   const none = new RegExp([c.say('table.rows', { n: 0 }), c.say('letters.found', { n: 0 })].join('|')); // the last of them stays
   await c.page.locator('#announced', { hasText: none }).waitFor({ state: 'attached' });
+  await field.fill('key:');
   await c.button('filter.clear').focus();
   await c.page.keyboard.press('Enter');
   await rows.first().waitFor();
+  assert.equal(await field.inputValue(), '', 'what was not applied is cleared, too');
   assert.ok(await field.evaluate((e) => e === document.activeElement));
 });
 
@@ -540,4 +555,40 @@ world.test('the title of a page has its name, and its views are walked by arrows
   await nav.getByRole('link', { name: c.say('queues.title'), exact: true }).focus();
   await c.page.keyboard.press('Enter');
   await until('the page to have the focus', () => c.page.evaluate(() => document.activeElement.id === 'main'));
+});
+
+world.test('keys lead to a page that is shown already, and the palette knows whose page it is', async (c) => {
+  await c.open('/exchanges/%2F/amq.topic');
+  await c.settled();
+  await c.page.keyboard.press('Control+k');
+  await c.dialog.getByRole('combobox').fill(c.say('bind.title'));
+  await c.dialog
+    .getByRole('option', { name: c.say('bind.title') })
+    .first()
+    .waitFor();
+  await c.page.keyboard.press('Enter');
+  assert.equal(await c.field('bind.from', {}, c.dialog).inputValue(), 'amq.topic');
+  await c.page.keyboard.press('Escape');
+  await c.open('/queues');
+  await c.page.locator('tr[data-index="0"]').focus();
+  await c.page.keyboard.press('g');
+  await c.page.keyboard.press('q');
+  assert.equal(await c.page.evaluate(() => document.activeElement.id), 'main');
+});
+
+world.test('how a duration is understood is announced when the typing pauses', async (c) => {
+  await c.open('/queues/%2F/orders');
+  await c.button('publish.do').click();
+  const field = c.field('publish.deliver_after', {}, c.dialog);
+  const heard = () =>
+    c.page.evaluate(() => {
+      const live = [...document.querySelectorAll('[aria-live], [role=status]')];
+      return live.map((e) => e.textContent.replace(/\s+/g, ' ')).filter((text) => text.startsWith('='));
+    });
+  await field.press('1');
+  await c.dialog.getByText('= 1', { exact: false }).first().waitFor();
+  assert.deepEqual(await heard(), [], 'it was not finished');
+  await field.press('h');
+  const time = c.say('duration.is', { time: '1 hour' });
+  await until('it to be heard', async () => (await heard()).includes(time));
 });

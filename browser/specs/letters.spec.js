@@ -313,6 +313,8 @@ world.test(
     await discard();
     const last = (await c.broker.get('x/redrives/%2F')).map((j) => j.id).sort((a, b) => b - a)[0];
     await c.open(`/jobs/%2F/${last}`);
+    await c.button('jobs.undo').waitFor();
+    assert.equal(await c.page.locator(`main a[href*="/jobs/%2F/${last}"]`).count(), 0, 'the page leads to itself');
     await c.button('jobs.undo').click();
     await c.dialog.getByText(c.say('redrive.would_move', { n: 3 })).waitFor();
     await c.button('redrive.begin', {}, c.dialog).click();

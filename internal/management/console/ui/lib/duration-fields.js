@@ -3,6 +3,9 @@ import { html, useEffect, useRef, useState } from './html.js';
 import { exact, t } from './i18n.js';
 import { durationText, plainSteps, readDuration, readSteps } from './duration.js';
 import { Field } from './form.js';
+import { announce } from './layers.js';
+
+const pause = 800; // ms without a change after which it is announced how a text is understood
 
 // Typed is a text that has to be read: read(text) gives {value} or {error}, which is shown when the field is left, and keeps a form from being
 // sent. write(value) is a text of it. needed is what is said of no text, where one is needed. onInput is given the value, null for no text, and
@@ -20,10 +23,17 @@ function Typed({ label, hint, error, needed, value, onInput, read, write, meanin
     type(e.target.value);
     onInput(is(e.target.value).value);
   };
+  const understood = now.error || now.value === null ? '' : meaning(now.value);
+  const heard = useRef(understood);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      if (heard.current !== understood && document.activeElement === input.current) announce(understood);
+      heard.current = understood;
+    }, pause);
+    return () => clearTimeout(timer);
+  }, [understood]);
   const shown = now.error ? left && now.error : error;
-  return html`<${Field} ...${{ label, hint, className, error: shown }} meaning=${now.error || now.value === null ? '' : meaning(now.value)}>${(
-    a,
-  ) => html`
+  return html`<${Field} ...${{ label, hint, className, error: shown }} meaning=${understood}>${(a) => html`
     <input type="text" autocomplete="off" spellcheck="false" ...${a} ref=${input} value=${text} onInput=${change} onBlur=${() => leave(true)} onInvalid=${() => leave(true)} ...${rest} />`}
   </${Field}>`;
 }

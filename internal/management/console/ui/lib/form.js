@@ -23,7 +23,7 @@ export function Field({ label, hint, error, meaning, children, className = '' })
   return html`<div class=${`field ${className} ${error ? 'wrong' : ''}`}>
     <label for=${id}>${label}</label>
     ${children(attributes)}
-    ${meaning !== undefined && html`<p class="meaning" id=${`${id}-meaning`} aria-live="polite">${meaning}</p>`}
+    ${meaning !== undefined && html`<p class="meaning" id=${`${id}-meaning`}>${meaning}</p>`}
     ${hint && html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
     ${fault && html`<p class="error" id=${`${id}-error`} role="alert">${fault}</p>`}
   </div>`;

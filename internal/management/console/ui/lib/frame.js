@@ -61,7 +61,7 @@ export function Frame({ pages, actions, lookUp, loggedIn }) {
   }, [found?.page, lang(), about.join()]);
   const palette = () => open(Palette, { pages, lookUp, actions: [...actions, ...everywhere()] });
   const jumps = Object.fromEntries(
-    pages.filter((p) => p.nav?.key && may(p.needs)).map((p) => [`g ${p.nav.key}`, [p.title, () => go(p.path)]]),
+    pages.filter((p) => p.nav?.key && may(p.needs)).map((p) => [`g ${p.nav.key}`, [p.title, () => jumpTo(p.path)]]),
   );
   useShortcuts(
     {
@@ -268,6 +268,13 @@ function Page({ page, params }) {
   if (!loaded) return html`<h1>${t(page.title)}</h1><${Loading} />`;
   const Render = loaded.render;
   return html`<${Render} params=${params} query=${route.value.query} />`;
+}
+
+// jumpTo shows a page. The keyboard goes on from where it begins, also if it is shown already.
+function jumpTo(path) {
+  const shown = route.value.path === path;
+  go(path);
+  if (shown) document.getElementById('main').focus({ preventScroll: true });
 }
 
 // Help lists the shortcuts that hold now: first those of the page.

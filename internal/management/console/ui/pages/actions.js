@@ -1,7 +1,8 @@
 // What can be done from anywhere: rows of the palette besides pages and what the broker has by name.
 import { t, word } from '../lib/i18n.js';
 import { api, path } from '../lib/api.js';
-import { go, to } from '../lib/router.js';
+import { go, route, to } from '../lib/router.js';
+import { matchPath } from '../lib/paths.js';
 import { open } from '../lib/layers.js';
 import { fileAt } from '../lib/states.js';
 import { oneVHost, vhost, vhosts, within } from '../lib/vhosts.js';
@@ -41,7 +42,7 @@ export const actions = [
   {
     title: 'bind.title',
     lacks: () => lacksAny('write'),
-    run: () => dialogs().then((m) => m.bind({ vhost: oneVHost.value })),
+    run: () => dialogs().then((m) => m.bind(ends())),
   },
   { title: 'queues.create', lacks: () => lacksAny('configure'), run: () => go('/queues/new', { vhost: vhost.value }) },
   {
@@ -74,6 +75,14 @@ export const actions = [
     run: () => import('./deadletters/import.js').then((m) => m.importMessages(oneVHost.value)),
   },
 ];
+
+// ends are what is known of a binding: the exchange or the queue whose page is shown is one end of it.
+function ends() {
+  const [exchange, queue] = ['exchanges', 'queues'].map((of) => matchPath(`/${of}/:vhost/:name`, route.value.path));
+  if (exchange && exchange.name !== 'amq.default') return { vhost: exchange.vhost, source: exchange.name };
+  if (queue) return { vhost: queue.vhost, target: { type: 'queue', name: queue.name } };
+  return { vhost: oneVHost.value };
+}
 
 // lookUp finds jobs by number, and what can be done to queues that are named: {kind, title, run}.
 export async function lookUp(text, abort) {

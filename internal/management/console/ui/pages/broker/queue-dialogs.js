@@ -113,7 +113,7 @@ function Publish({ close, vhost: first, exchange, routingKey = '', fixed, later 
       <${TextField} label=${t('publish.message_id')} value=${f.id} onInput=${put('id')} />
       <${Duration} label=${t('publish.expiration')} value=${f.expiration} onInput=${put('expiration')} />
       ${later === null && delay}
-      <${TextField} label=${t('publish.schedule_key')} hint=${t(delayed ? 'publish.schedule_key_hint' : 'publish.schedule_key_none')} maxlength="255" readonly=${!delayed} value=${f.scheduleKey} onInput=${put('scheduleKey')} />
+      <${TextField} label=${t('publish.schedule_key')} hint=${t(delayed ? 'publish.schedule_key_hint' : 'publish.schedule_key_none')} maxlength="255" readonly=${about.data && !delayed} value=${f.scheduleKey} onInput=${put('scheduleKey')} />
       <${NumberField} label=${t('publish.priority')} min="0" max="255" value=${f.priority} onInput=${put('priority')} />
       <${Select} label=${t('publish.encoding')} value=${f.encoding} onInput=${put('encoding')} options=${[
         ['string', t('publish.encoding_string')],

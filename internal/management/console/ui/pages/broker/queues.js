@@ -153,5 +153,5 @@ export function render() {
         <${Action} lacks=${lacksFor(rows, 'configure')} onClick=${() => remove(rows).then(changed)}><${Icon} name="discard" /> ${t('queues.delete')}</${Action}>
         ${may('policymaker') && html`<a class="button" href=${href('/policies/edit', { vhost: rows[0].vhost, pattern: patternOf(rows.map((q) => q.name)) })}>${t('queues.set_policy')}</a>`}`}
       empty=${isFilter ? html`<${Empty} title=${t('queues.none_such')} text=${t(`queues.none_${show}`)} />` : html`<${Empty} title=${t('queues.empty')} text=${t('queues.empty_text')} code=${deadLetterCode} cli=${queueCommand} docs="dead-letters.md" />`} />
-    <p class="hint">${t('queues.legend', { n: source.total })}</p>`;
+    ${source.known && html`<p class="hint">${t('queues.legend', { n: source.total })}</p>`}`;
 }

@@ -133,6 +133,7 @@ export function Job({ vhost, id, detail, onEnd, onJob, undo }) {
 function Progressing({ job: j, refresh, detail, undo }) {
   const matches = foundFor(j);
   const card = useRef();
+  const name = `${word('action', j.action)} ${j.id}`;
   const [next, setNext] = useState(j.options.rate || null);
   const act = async (what) => {
     if (!(await change(j.vhost, j.id, what))) return;
@@ -143,9 +144,7 @@ function Progressing({ job: j, refresh, detail, undo }) {
   useEffect(() => {
     if (state.current === j.state) return;
     state.current = j.state;
-    announce(
-      [`${word('action', j.action)} ${j.id}`, word('job', j.state), j.why && whyOf(j)].filter(Boolean).join(', '),
-    );
+    announce([name, word('job', j.state), j.why && whyOf(j)].filter(Boolean).join(', '));
   }, [j.state]);
   const held = j.state === 'paused' || j.state === 'stopped';
   const of = judged(j);
@@ -157,7 +156,7 @@ function Progressing({ job: j, refresh, detail, undo }) {
   const pace = usePaces()(j);
   const time = left(j, pace, matches);
   return html`<article class="card job" tabindex="-1" ref=${card} aria-label=${t('jobs.one', { id: j.id })}>
-    <header><h2><a href=${href(to`/jobs/${j.vhost}/${j.id}`)}>${word('action', j.action)} ${j.id}</a></h2><${JobState} job=${j} />
+    <header><h2>${detail ? name : html`<a href=${href(to`/jobs/${j.vhost}/${j.id}`)}>${name}</a>`}</h2><${JobState} job=${j} />
       ${j.why && html`<span class="faint" key="why">${whyOf(j)}</span>`}<span class="grow" key="grow"></span>
       <span class="buttons" key="buttons">
         ${going(j) && html`<${Action} lacks=${lacks} onClick=${() => act(held ? 'resume' : 'pause')}><${Icon} name=${held ? 'play' : 'pause'} /> ${t(held ? 'jobs.resume' : 'jobs.pause')}</${Action}>`}

@@ -87,7 +87,13 @@ export function FilterBox({ filter, change, known, error, example = t('filter.pl
         input.current.focus(); // the button goes
       }}>${t('filter.apply')}</button>`
       }
-      ${filter && html`<button type="button" class="plain" onClick=${() => drop('')} aria-label=${t('filter.clear')} title=${t('filter.clear')}><${Icon} name="cross" /></button>`}
+      ${
+        filter &&
+        html`<button type="button" class="plain" onClick=${() => {
+          setText('');
+          drop('');
+        }} aria-label=${t('filter.clear')} title=${t('filter.clear')}><${Icon} name="cross" /></button>`
+      }
       <${Saved} filter=${filter} change=${change} />
     </div>
     <ul role="listbox" id=${id} class="offers" tabindex="-1" aria-label=${t('filter.suggestions')} hidden=${offers.length === 0}>

@@ -54,6 +54,13 @@ export class Console {
     this.wrong = this.wrong.filter((w) => !pattern.test(w));
   }
 
+  /** Leaves the page, whose errors were expected; those of the next test are not. */
+  async rest() {
+    await this.page.goto('about:blank');
+    this.#expected = [];
+    this.#asked.clear(); // the browser does not tell of each request that it gave up
+  }
+
   /** Shows a path of the console, such as /queues, in this console's language. */
   async open(path) {
     const url = new URL(this.broker.http + path);
@@ -185,7 +192,10 @@ export class World {
       try {
         await play(shown, t);
         shown.clean();
-        if (shared) this.#kept.set(key, shown);
+        if (shared) {
+          await shown.rest();
+          this.#kept.set(key, shown);
+        }
       } catch (error) {
         const path = join(build, `failed-${this.name}-${words.replace(/[^a-z0-9]+/gi, '-').slice(0, 60)}.png`);
         await shown.page.screenshot({ path }).catch(() => {}); // the page may have gone

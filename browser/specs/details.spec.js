@@ -210,3 +210,20 @@ world.test('a list that did not come says no number of queues', async (c) => {
   await c.page.getByRole('alert').first().waitFor();
   assert.equal(await c.text('queues.legend', { n: 0 }).count(), 0);
 });
+
+world.test('how a duration is understood is announced when the typing pauses', async (c) => {
+  await c.open('/queues/%2F/plain');
+  await c.button('publish.do').click();
+  const field = c.field('publish.deliver_after', {}, c.dialog);
+  const heard = () =>
+    c.page.evaluate(() => {
+      const live = [...document.querySelectorAll('[aria-live], [role=status]')];
+      return live.map((e) => e.textContent.replace(/\s+/g, ' ')).filter((text) => text.startsWith('='));
+    });
+  await field.press('1');
+  await c.dialog.getByText('= 1', { exact: false }).first().waitFor();
+  assert.deepEqual(await heard(), [], 'it was not finished');
+  await field.press('h');
+  const time = c.say('duration.is', { time: '1 hour' });
+  await until('it to be heard', async () => (await heard()).includes(time));
+});

@@ -114,6 +114,14 @@ func TestDryRun(t *testing.T) {
 			t.Errorf("dead letters to %s: %q", name, r.Warnings)
 		}
 	}
+	const alone = `{"pattern":"^a","definition":{"dead-letter-routing-key":"dead"},"apply-to":"queues"}`
+	d.want(201, "PUT", "/api/queues/%2F/ac", `{"durable":true,"arguments":{"x-dead-letter-exchange":""}}`)
+	r, _ = trial("PUT", "policies/%2F/n", alone)
+	want := "queue 'ab' has a dead-letter routing key and no dead-letter exchange: the key has no effect"
+	if w := r.Warnings; len(w) != 2 || w[1] != want {
+		t.Errorf("a key without an exchange: %q", w)
+	}
+	d.want(204, "DELETE", "/api/queues/%2F/ac", "")
 	d.want(201, "PUT", "/api/policies/%2F/p", policy)
 	if r, _ = trial("PUT", "policies/%2F/p", policy); r.Matched != 3 || r.Changed != 0 {
 		t.Errorf("again: %+v", r)

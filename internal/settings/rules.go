@@ -116,7 +116,8 @@ type PolicyDryRun struct {
 	Matches       bool   // the policy, as it would be, matches
 	Before, After string // the policy of that kind that is in force
 	Changes       []Change
-	Drops         int // ready messages that would be dropped at once, being too many
+	Drops         int  // ready messages that would be dropped at once, being too many
+	KeyAlone      bool // the queue would have the policy's dead-letter routing key, and no dead-letter exchange
 }
 
 // DryRun tells what setting p, or clearing it, would do to each subject that it matches or leaves: nothing is changed.
@@ -172,11 +173,15 @@ func (r *Rules) dryRun(next *Rules, p *Policy, s *Subject) (t PolicyDryRun, conc
 			t.Changes = append(t.Changes, Change{old[i].name, old[i].value, now[i].value})
 		}
 	}
-	if !s.Exchange {
-		if to := next.effective(s); to.MaxLength >= 0 && to.Overflow.DropsHead() {
-			t.Drops = int(max(0, int64(s.Ready)-to.MaxLength))
-		}
+	if s.Exchange {
+		return t, true
 	}
+	to := next.effective(s)
+	if to.MaxLength >= 0 && to.Overflow.DropsHead() {
+		t.Drops = int(max(0, int64(s.Ready)-to.MaxLength))
+	}
+	_, keyed := e.Table().Get("dead-letter-routing-key")
+	t.KeyAlone = keyed && t.After == p.Name && !to.HasDLX
 	return t, true
 }
 

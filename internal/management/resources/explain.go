@@ -2,6 +2,7 @@ package resources
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -253,25 +254,30 @@ func leadsNowhere(v vhost.Reader, p *vhost.Policy) string {
 // warningsMax bounds how many of a kind are told.
 const warningsMax = 5
 
-// warnings tells what is odd about a policy: that dead letters go round, and that messages would go at once.
+// warnings tells what is odd about a policy: that dead letters go round, that a key has no effect, and that messages
+// would go at once.
 func warnings(trials []settings.PolicyDryRun, p *vhost.Policy, own []string) []string {
 	isGrave := map[string]bool{}
 	for _, name := range own {
 		isGrave[name] = true
 	}
-	var loops, drops []string
+	var loops, alone, drops []string
 	for i := range trials {
 		t := &trials[i]
 		if t.Matches && !t.Exchange && t.After == p.Name && isGrave[t.Name] {
 			loops = append(loops, fmt.Sprintf("policy '%s' matches queue '%s', which receives its dead letters: "+
 				"messages that die there return there; change the pattern to exclude it", p.Name, t.Name))
 		}
+		if t.KeyAlone {
+			alone = append(alone, fmt.Sprintf("queue '%s' has a dead-letter routing key and no dead-letter exchange: "+
+				"the key has no effect", t.Name))
+		}
 		if t.Drops > 0 && len(t.Changes) > 0 {
 			drops = append(drops, fmt.Sprintf("queue '%s' exceeds its limit by %d messages: they are dropped from its head "+
 				"immediately", t.Name, t.Drops))
 		}
 	}
-	return append(few(loops), few(drops)...)
+	return slices.Concat(few(loops), few(alone), few(drops))
 }
 
 // few are the first of some warnings, and how many more there are.

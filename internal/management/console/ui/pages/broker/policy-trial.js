@@ -49,16 +49,16 @@ function Outcome({ vhost, of: m }) {
 }
 
 export function Trial({ vhost, of: { trial, error, busy, wrong } }) {
-  if (wrong) return html`<p class="banner warn"><${Icon} name="warning" /> ${wrong}</p>`;
+  if (wrong) return html`<p class="banner warn" role="status"><${Icon} name="warning" /> ${wrong}</p>`;
   if (error) {
     const text = refusal(error, t);
     return html`<p class="banner bad" role="status"><${Icon} name="warning" /> <span class="break" lang=${text === error ? 'en' : undefined}>${text}</span></p>`;
   }
   if (!trial) return html`<p class="hint" role="status">${busy ? t('trial.busy') : t('trial.begin')}</p>`;
   const drops = trial.matches.reduce((n, m) => n + m.messages_dropped, 0);
-  return html`<p role="status">${t('trial.sum', { matched: trial.matched, changed: trial.changed })}</p>
+  return html`<div role="status"><p>${t('trial.sum', { matched: trial.matched, changed: trial.changed })}</p>
     ${drops > 0 && html`<p class="banner bad"><${Icon} name="warning" /> ${t('trial.drops_all', { n: drops })}</p>`}
-    ${trial.warnings.length > 0 && html`<ul>${trial.warnings.map((w) => html`<li class="banner warn" key=${w}><${Icon} name="warning" /> <span class="break">${said(w, t)}</span></li>`)}</ul>`}
+    ${trial.warnings.length > 0 && html`<ul>${trial.warnings.map((w) => html`<li class="banner warn" key=${w}><${Icon} name="warning" /> <span class="break">${said(w, t)}</span></li>`)}</ul>`}</div>
     ${
       trial.matches.length > 0 &&
       html`<div class="table-box small" tabindex="0" role="region" aria-label=${t('trial.title')}><table class="plain-table"><caption class="hidden">${t('trial.title')}</caption>

@@ -159,8 +159,10 @@ function Editor({ operator, vhost, known, query }) {
     operator ? 'operator policy' : 'policy',
     (s) => f.applyTo === 'all' || (s.applies_to === 'exchanges') === forExchanges,
   );
+  const keyAlone = some(f.definition['dead-letter-routing-key']) && !some(named);
+  const exchangeHint = missing ? t('create.no_exchange') : keyAlone ? t('policies.key_alone') : undefined;
   const fieldOf = ({ name }) =>
-    html`<${SettingField} key=${name} name=${name} value=${f.definition[name]} onInput=${(v) => setKeys({ [name]: v })} exchanges=${suggested} nameless data-setting=${name} hint=${name === dlx && missing ? t('create.no_exchange') : undefined} />`;
+    html`<${SettingField} key=${name} name=${name} value=${f.definition[name]} onInput=${(v) => setKeys({ [name]: v })} exchanges=${suggested} nameless data-setting=${name} hint=${name === dlx ? exchangeHint : undefined} />`;
   const lacks = lacksTag(operator ? 'administrator' : 'policymaker');
   const kinds = ['queues', 'classic_queues', 'quorum_queues', ...(operator ? [] : ['exchanges', 'all'])];
   return html`<div class="split">
@@ -197,7 +199,7 @@ function Editor({ operator, vhost, known, query }) {
     </form>
     <div class="stack">
       <section class="card"><h2>${t('trial.title')}</h2><${Trial} vhost=${f.vhost} of=${{ ...trial, wrong }} />
-        ${missing && html`<p class="buttons"><${Action} lacks=${rightsIn(f.vhost).exchange('configure', missing)} onClick=${makeExchange}><${Icon} name="plus" /> ${t('policies.create_exchange', { name: missing })}</${Action}></p>`}</section>
+        ${missing && !missing.startsWith('amq.') && html`<p class="buttons"><${Action} lacks=${rightsIn(f.vhost).exchange('configure', missing)} onClick=${makeExchange}><${Icon} name="plus" /> ${t('policies.create_exchange', { name: missing })}</${Action}></p>`}</section>
       <section class="card"><h2>${t('policies.elsewhere')}</h2><${Codes} label=${t('policies.elsewhere')} of=${policyCodes(here(), { ...f, operator, priority: f.priority ?? 0, name: f.name || 'policy', definition: read.value || {} })} /></section>
     </div></div>`;
 }

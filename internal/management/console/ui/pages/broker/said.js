@@ -53,6 +53,10 @@ export const find = finder([
     "policy '{name}' matches queue '{queue}', which receives its dead letters: messages that die there return there; change the pattern to exclude it",
     'said.own_letters',
   ],
+  [
+    "queue '{queue}' has a dead-letter routing key and no dead-letter exchange: the key has no effect",
+    'said.key_alone',
+  ],
   ["queue '{queue}' exceeds its limit by {n} messages: they are dropped from its head immediately", 'said.too_many'],
   ['and {n} more warnings like the last one', 'said.more'],
 ]);

@@ -5,6 +5,7 @@ import { Check, NumberField, Select, TextField } from '../../lib/form.js';
 import { Duration, Steps } from '../../lib/duration-fields.js';
 import { setting } from '../../lib/known.js';
 import { choiceName, yesNo } from './parts.js';
+import { readDuration } from '../../lib/duration.js';
 import { badgesOf } from './settings.js';
 
 // settingName is a setting's name in words.
@@ -16,8 +17,8 @@ export function written(value, kind) {
   if (kind === 'duration') return value < 0 ? '–' : span(value);
   if (kind === 'durations')
     return value
-      .replace(/(\d+)ms/g, (_, ms) => span(Number(ms)))
       .split(/, */)
+      .map((one) => span(readDuration(one).ms))
       .join(t('frame.comma'));
   if (kind === 'bytes') return size(value);
   if (kind === 'percentage') return percent(value / 100);

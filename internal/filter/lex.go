@@ -43,6 +43,8 @@ type written struct {
 //	value = alternative { "|" alternative }
 //	alternative = { bare | "\" character | '"' { character | "\" escape } '"' }
 //	escape = "n" | "r" | "t" | "x" hex hex | character
+//
+// Outside quotes the signs may be full-width, as Chinese and Japanese keyboards write them: － ： ＞ ＜ ＝ ｜ ＊ ？.
 type lexer struct {
 	text string
 	at   int
@@ -61,11 +63,11 @@ func (l *lexer) next() (w written, ok bool, err error) {
 		return w, false, nil
 	}
 	w.start = l.at
-	if l.text[l.at] == '-' {
-		if w.not = true; l.space(l.at + 1) {
+	if n := l.sign('-'); n > 0 {
+		if w.not = true; l.space(l.at + n) {
 			return w, false, l.fail(&w, "nothing follows the minus, which negates a term; write a minus itself as \"-\"")
 		}
-		l.at++
+		l.at += n
 	}
 	if err := l.field(&w); err != nil {
 		return w, false, err
@@ -76,10 +78,11 @@ func (l *lexer) next() (w written, ok bool, err error) {
 			return w, false, err
 		}
 		w.values = append(w.values, value)
-		if l.at == len(l.text) || l.text[l.at] != '|' {
+		n := l.sign('|')
+		if n == 0 {
 			break
 		}
-		l.at++
+		l.at += n
 	}
 	w.end = l.at
 	for _, v := range w.values {
@@ -99,22 +102,40 @@ func (l *lexer) space(i int) bool {
 	return unicode.IsSpace(r)
 }
 
+// sign is how many bytes a sign of ASCII, or its full-width form, takes here; 0 if another character stands here.
+func (l *lexer) sign(c byte) int {
+	if r, n := utf8.DecodeRuneInString(l.text[l.at:]); folded(r) == rune(c) {
+		return n
+	}
+	return 0
+}
+
 // field takes a name and what stands behind it. Without one it takes nothing.
 func (l *lexer) field(w *written) error {
 	begin := l.at
 	for !l.space(l.at) {
-		switch c := l.text[l.at]; c {
+		r, n := utf8.DecodeRuneInString(l.text[l.at:])
+		switch c := folded(r); c {
 		case ':', '>', '<', '=':
-			w.name = joined(w.parts)
-			f, _ := fieldNamed(w.name)
-			if w.name == "" || c != ':' && f == nil {
+			w.name = l.fieldName(w)
+			known := isField(w.name)
+			if r != c && !known {
+				w.name = ""
+				break // a part of the name, or of a text
+			}
+			if w.name == "" || c != ':' && !known {
 				w.name, w.parts, l.at = "", nil, begin
 				return nil
 			}
 			if c == ':' || c == '=' {
-				l.at++
+				l.at += n
 			}
 			return nil
+		case '|':
+			w.parts, l.at = nil, begin
+			return nil
+		}
+		switch r {
 		case '"':
 			if n := len(w.parts); n == 0 || !w.parts[n-1].hard && !strings.HasSuffix(w.parts[n-1].text, ".") {
 				w.parts, l.at = nil, begin
@@ -125,34 +146,40 @@ func (l *lexer) field(w *written) error {
 				return err
 			}
 			w.parts = appendHard(w.parts, c.text)
+			continue
 		case '\\':
 			// Some headers have the names of classes in theirs; anywhere else it is the way to write a colon.
 			if n := len(w.parts); n == 0 || !strings.Contains(w.parts[0].text, ".") {
 				w.parts, l.at = nil, begin
 				return nil
 			}
-			w.parts = appendSoft(w.parts, l.text[l.at:l.at+1])
-			l.at++
-		case '|':
-			w.parts, l.at = nil, begin
-			return nil
-		default:
-			r, n := utf8.DecodeRuneInString(l.text[l.at:])
-			if name := joined(w.parts); r == fullWidthColon && isField(name) {
-				w.name = name
-				l.at += n
-				return nil
-			}
-			w.parts = appendSoft(w.parts, l.text[l.at:l.at+n])
-			l.at += n
 		}
+		w.parts = appendSoft(w.parts, l.text[l.at:l.at+n])
+		l.at += n
 	}
 	w.parts, l.at = nil, begin
 	return nil
 }
 
-// fullWidthColon is what Chinese keyboards write. Behind the name of a field it is a colon.
-const fullWidthColon = '：'
+// fieldName is the name that was taken. Full-width letters are folded if that makes it one of a field.
+func (l *lexer) fieldName(w *written) string {
+	name := joined(w.parts)
+	if narrow := foldedText(name); narrow != name && !isField(name) && isField(narrow) {
+		return narrow
+	}
+	return name
+}
+
+// folded is the ASCII character of a full-width one, U+FF01 to U+FF5E; others stay what they are.
+func folded(r rune) rune {
+	if r >= '！' && r <= '～' {
+		return r - '！' + '!'
+	}
+	return r
+}
+
+// foldedText folds all characters of a text.
+func foldedText(s string) string { return strings.Map(folded, s) }
 
 // isField reports whether there is a field with that name.
 func isField(name string) bool {
@@ -163,10 +190,12 @@ func isField(name string) bool {
 // value takes one alternative.
 func (l *lexer) value(w *written) ([]chunk, error) {
 	var v []chunk
+	f, _ := fieldNamed(w.name)
 	for !l.space(l.at) {
-		switch l.text[l.at] {
-		case '|':
+		if l.sign('|') > 0 {
 			return v, nil
+		}
+		switch l.text[l.at] {
 		case '"':
 			c, err := l.quoted(w)
 			if err != nil {
@@ -181,8 +210,12 @@ func (l *lexer) value(w *written) ([]chunk, error) {
 			v = appendHard(v, l.text[l.at+1:l.at+1+n])
 			l.at += 1 + n
 		default:
-			_, n := utf8.DecodeRuneInString(l.text[l.at:])
-			v = appendSoft(v, l.text[l.at:l.at+n])
+			r, n := utf8.DecodeRuneInString(l.text[l.at:])
+			part := l.text[l.at : l.at+n]
+			if r == '＊' || r == '？' && f != nil && f.kind != free {
+				part = string(folded(r)) // a question mark in words is punctuation
+			}
+			v = appendSoft(v, part)
 			l.at += n
 		}
 	}

@@ -11,8 +11,19 @@ var (
 	sign      = regexp.MustCompile(`^(==|!=|<=|>=|[=<>:])(.*)$`)
 )
 
+// chinese are Chinese names of fields, in the words of the console.
+var chinese = map[string]string{"原因": "reason", "死信原因": "reason", "首次原因": "first-reason", "来源": "source", "来源队列": "source",
+	"队列": "queue", "所在队列": "queue", "交换机": "exchange", "路由键": "key", "定时键": "schedule-key", "时间": "time", "时长": "age",
+	"次数": "count", "死信次数": "count", "重投次数": "redrives", "状态": "state", "无主的原因": "cause", "目标队列": "target", "大小": "size",
+	"消息体大小": "size", "编号": "id", "消息ID": "message-id", "关联ID": "correlation-id", "类型": "type", "消息类型": "type", "用户": "user",
+	"应用": "app", "内容类型": "content-type", "回复队列": "reply-to", "异常": "exception", "异常指纹": "fingerprint", "指纹": "fingerprint",
+	"消息头": "headers", "消息体": "body"}
+
+// chineseField is a term with such a name and a sign.
+var chineseField = regexp.MustCompile(`^([-－]?)(\p{Han}+(?:ID)?)([:：=＝]|[<>＜＞][=＝]?)(.+)$`)
+
 // Mistake returns an *Error if a filter that Parse accepts searches for words where its user most likely meant a field:
-// reason!=expired, reason = expired, reson=expired. It is for filters that somebody types. Stored ones stay valid.
+// reason!=expired, reason = expired, reson=expired, 原因：expired. It is for filters that somebody types. Stored ones stay valid.
 func Mistake(text string) error {
 	l, before := lexer{text: text}, ""
 	for {
@@ -41,6 +52,13 @@ func (l *lexer) mistake(w *written, term, before string) *Error {
 			e.Code, e.Known = "field", []string{near}
 			return e
 		}
+	}
+	if m := chineseField.FindStringSubmatch(term); m != nil && w.name == "" && chinese[m[2]] != "" {
+		sign, value := foldedText(m[3]), m[4]
+		if to, ok := synonyms[value]; ok {
+			value = to
+		}
+		return l.fail(w, meant(foldedText(m[1]), chinese[m[2]], sign, value))
 	}
 	m := sign.FindStringSubmatch(term)
 	if m == nil || before == "" {

@@ -129,14 +129,14 @@ func (t *term) alternative(w *written, i int, v []chunk, now int64) (known []str
 	case word:
 		return t.word(w, i, v)
 	case text, name:
-		if s := v[0].text; !v[0].hard && (s[0] == '>' || s[0] == '<') {
+		if s := foldedText(v[0].text); !v[0].hard && (s[0] == '>' || s[0] == '<') {
 			return nil, fmt.Errorf("%s is text and cannot be compared with < or >; quote a value that starts with "+
 				"one of them", f.Name)
 		}
 		t.patterns = append(t.patterns, compile(v, f.kind))
 		return nil, nil
 	case header, path:
-		return nil, t.typed(v)
+		return nil, t.typed(w, i, v)
 	case size:
 		read = readSize
 	case age:
@@ -147,9 +147,11 @@ func (t *term) alternative(w *written, i int, v []chunk, now int64) (known []str
 	if len(v) != 1 || v[0].hard {
 		return nil, fmt.Errorf("%s is compared with numbers; do not quote numbers", t.field.Name)
 	}
-	s, err := t.span(v[0].text, read, now)
+	narrow := foldedText(v[0].text)
+	s, err := t.span(narrow, read, now)
 	if err == nil {
 		t.spans = append(t.spans, s)
+		w.values[i] = []chunk{{text: narrow}}
 	}
 	return nil, err
 }
@@ -167,12 +169,14 @@ func (t *term) span(s string, read func(string) (span, error), now int64) (span,
 
 // synonyms are words of other dialects, and of people.
 var synonyms = map[string]string{"reject": "rejected", "nack": "rejected", "nacked": "rejected", "expire": "expired", "ttl": "expired",
-	"max_len": "maxlen", "max_length": "maxlen", "overflow": "maxlen", "limit": "delivery_limit"}
+	"max_len": "maxlen", "max_length": "maxlen", "overflow": "maxlen", "limit": "delivery_limit",
+	"拒绝": "rejected", "被拒绝": "rejected", "已拒绝": "rejected", "过期": "expired", "已过期": "expired"}
 
 // word adds one of the few words that the field has, or a pattern for them.
 func (t *term) word(w *written, i int, v []chunk) (known []string, err error) {
 	s := joined(v)
 	if isSoft(v, s) && !strings.ContainsAny(s, "*?") {
+		s = foldedText(s)
 		s = strings.ReplaceAll(strings.ToLower(s), "-", "_")
 		if to, ok := synonyms[s]; ok && !slices.Contains(t.field.words, s) {
 			s = to
@@ -187,20 +191,23 @@ func (t *term) word(w *written, i int, v []chunk) (known []string, err error) {
 	return nil, nil
 }
 
-// typed adds a value that may be text or a number.
-func (t *term) typed(v []chunk) error {
+// typed adds a value that may be text or a number. Comparisons and ranges are put right in w; a number stays as it was
+// written, since it is compared as text, too.
+func (t *term) typed(w *written, i int, v []chunk) error {
 	if isSoft(v, "*") {
 		t.present = true
 		return nil
 	}
 	if len(v) == 1 && !v[0].hard {
-		b, ok, err := newBounds(v[0].text)
+		narrow := foldedText(v[0].text)
+		b, ok, err := newBounds(narrow)
 		if err != nil {
 			return err
 		}
 		if ok {
 			t.bounds = append(t.bounds, b)
 			if !b.isPoint() {
+				w.values[i] = []chunk{{text: narrow}}
 				return nil
 			}
 		}
@@ -213,7 +220,9 @@ func (t *term) typed(v []chunk) error {
 func unknownField(l *lexer, w *written) *Error {
 	e := l.fail(w, noField(w.name))
 	e.Code = "field"
-	if near := closest(fieldWord(w.name), 1, 3); near != "" {
+	if near := chinese[w.name]; near != "" {
+		e.Known = []string{near}
+	} else if near := closest(fieldWord(w.name), 1, 3); near != "" {
 		e.Known = []string{near}
 	} else {
 		for i := range fields {

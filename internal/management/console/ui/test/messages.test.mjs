@@ -39,6 +39,12 @@ test('a filter is cut into its terms', () => {
     [false, 'reason', 'expired'],
     [false, '', '客户：张三'],
   ]);
+  assert.deepEqual(terms('－reason＝expired body.$.金额：＞105 count＞＝3 a＞b'), [
+    [true, 'reason', 'expired'],
+    [false, 'body.$.金额', '＞105'],
+    [false, 'count', '>=3'],
+    [false, '', 'a＞b'],
+  ]);
   assert.deepEqual(terms('a\\ b "open'), [
     [false, '', 'a\\ b'],
     [false, '', '"open'],
@@ -90,6 +96,7 @@ test('a field is suggested with what it is called, and found by that', () => {
     ['-reason:', '成为死信的原因'],
     ['-cause:', '无主的原因'],
   ]);
+  assert.deepEqual(found('－无主'), [['-cause:', '无主的原因']]);
   assert.deepEqual(found('lost'), [['lost-at:', 'When it was Lost']]);
   assert.deepEqual(found('WHEN'), [['lost-at:', 'When it was Lost']]);
   assert.deepEqual(found('reason：过期'), [['reason:expired', '已过期']]);

@@ -23,14 +23,14 @@ export function split(text) {
 }
 
 function read(text) {
-  const not = text.length > 1 && text[0] === '-';
+  const not = /^[-－]./s.test(text);
   const rest = not ? text.slice(1) : text;
-  const m = /^([A-Za-z][\w-]*(?:\.[^\s:：<>="]+)?)(:|：|=|[<>]=?)(.*)$/s.exec(rest);
-  if (!m || (/[：=]/.test(m[2]) && !isField(m[1]))) return { text, not, field: '', value: rest };
-  return { text, not, field: m[1], value: /[<>]/.test(m[2]) ? m[2] + m[3] : m[3] };
+  const m = /^([A-Za-z][\w-]*(?:\.[^\s:：<>="＜＞＝]+)?)([:：=＝]|[<>＜＞][=＝]?)(.*)$/s.exec(rest);
+  if (!m || (/[：=＝＜＞]/.test(m[2]) && !isField(m[1]))) return { text, not, field: '', value: rest };
+  return { text, not, field: m[1], value: /[<>＜＞]/.test(m[2]) ? m[2].normalize('NFKC') + m[3] : m[3] };
 }
 
-// isField reports whether a name before an equals sign or a full-width colon is a field; other words with one are text.
+// isField reports whether a name before an equals sign or a full-width sign is a field; other words with one are text.
 function isField(given) {
   const name = given.toLowerCase().replace(/_/g, '-');
   return /^(headers?|body)\./.test(name) || name === 'dlq' || fields.some(([f]) => f === name);
@@ -103,7 +103,7 @@ export function suggest(text, cursor, known = {}, gloss = (_field, _value) => ''
     not: false,
   };
   const typed = text.slice(here.start, cursor);
-  const not = typed.startsWith('-') ? '-' : '';
+  const not = /^[-－]/.test(typed) ? '-' : '';
   const plain = typed.slice(not.length).toLowerCase();
   const at = plain.search(/[:：]/);
   const make = (term, said) => ({ term: not + term, gloss: said, start: here.start, end: here.end });

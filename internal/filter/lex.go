@@ -161,7 +161,7 @@ func (l *lexer) field(w *written) error {
 	return nil
 }
 
-// fieldName is the name that was taken. Full-width letters are folded if that makes it one of a field.
+// fieldName is the name that was taken. Full-width characters are folded if that makes it one of a field.
 func (l *lexer) fieldName(w *written) string {
 	name := joined(w.parts)
 	if narrow := foldedText(name); narrow != name && !isField(name) && isField(narrow) {

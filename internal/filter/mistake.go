@@ -23,7 +23,8 @@ var chinese = map[string]string{"原因": "reason", "死信原因": "reason", "�
 var chineseField = regexp.MustCompile(`^([-－]?)(\p{Han}+(?:ID)?)([:：=＝]|[<>＜＞][=＝]?)(.+)$`)
 
 // Mistake returns an *Error if a filter that Parse accepts searches for words where its user most likely meant a field:
-// reason!=expired, reason = expired, reson=expired, 原因：expired. It is for filters that somebody types. Stored ones stay valid.
+// reason!=expired, reason = expired, reson=expired, 原因：expired. It is for filters that somebody types. Stored ones
+// stay valid.
 func Mistake(text string) error {
 	l, before := lexer{text: text}, ""
 	for {

@@ -19,6 +19,7 @@ func TestRefusals(t *testing.T) {
 		{"a reson:expired", "field", "reson:expired", 3, "known: reason"},
 		{"上海 qeue:x", "field", "qeue:x", 4, "known: queue"},
 		{"原因:rejected", "field", "原因:rejected", 1, "known: reason"},
+		{"queue：＞x", "value", "queue：＞x", 1, "cannot be compared"}, {"－ a", "syntax", "－", 1, "minus"},
 		{"http://x", "field", "http://x", 1, "quote text that contains : or ="},
 		{"reason:gone", "value", "reason:gone", 1, "known: rejected, expired, maxlen, delivery_limit, republished"},
 		{"state:dead", "value", "state:dead", 1, "known: ready"},
@@ -29,7 +30,7 @@ func TestRefusals(t *testing.T) {
 		{"age:1h", "value", "age:1h", 1, "age:>1h"}, {"age:>5", "value", "age:>5", 1, "unit"}, {"age:>h", "value", "age:>h", 1, "is not a duration"},
 		{"time:2026-13", "value", "time:2026-13", 1, "a time"}, {"time:2026-02-29", "value", "time:2026-02-29", 1, "a time"},
 		{"time:2026-11-20T25", "value", "time:2026-11-20T25", 1, "a time"}, {"time:2026", "value", "time:2026", 1, "a time"},
-		{"queue:>x", "value", "queue:>x", 1, "cannot be compared"}, {"queue：＞x", "value", "queue：＞x", 1, "cannot be compared"}, {"－ a", "syntax", "－", 1, "minus"}, {"header.x:>y", "value", "header.x:>y", 1, "a number"}, {"header.x:2..1", "value", "header.x:2..1", 1, "ends before"},
+		{"queue:>x", "value", "queue:>x", 1, "cannot be compared"}, {"header.x:>y", "value", "header.x:>y", 1, "a number"}, {"header.x:2..1", "value", "header.x:2..1", 1, "ends before"},
 		{"header.:x", "syntax", "header.:x", 1, "name is missing"}, {"body.$:x", "syntax", "body.$:x", 1, "a path"}, {"body.$.a[x]:1", "syntax", "body.$.a[x]:1", 1, "a path"},
 		{"body.$.a.:1", "syntax", "body.$.a.:1", 1, "a path"}, {"reason:", "syntax", "reason:", 1, "missing"}, {"a||b", "syntax", "a||b", 1, "missing"},
 		{`x "open`, "syntax", `"open`, 3, "not closed"}, {`"\xZZ"`, "syntax", `"\xZZ"`, 1, "hexadecimal"}, {`a\`, "syntax", `a\`, 1, "backslash"},
@@ -95,10 +96,11 @@ func TestMistakes(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"reason：expired": "reason:expired", "-header.a：x|y": "-header.a:x|y", "错误：expired": "错误：expired", "：": "：",
-		"－reason：ｅｘｐｉｒｅｄ｜被拒绝": "-reason:expired|rejected", "ｒｅａｓｏｎ:expired": "reason:expired", "message－id：订单-470＊": "message-id:订单-470*",
-		"body.$.金额：＞１０５": "body.$.\"金额\":>105", "count＞＝３": "count:>=3", "count：１．．５": "count:1..5", "age：＞１ｈ": "age:>1h",
-		"size＝＞１０ｋＢ": "size:>10kB", "time：２０２６－１１": "time:2026-11", "header.租户：１０５": "header.\"租户\":１０５", "a｜refus＊": "a|refus*",
-		"为什么？": "为什么？", `queue:"订单？＊｜"`: `queue:"订单？＊｜"`, `queue:订单\？`: `queue:订单"？"`, "queue：订单？": "queue:订单?", "a＞b": "a＞b",
+		"－reason：ｅｘｐｉｒｅｄ｜被拒绝": "-reason:expired|rejected", "ｒｅａｓｏｎ:expired": "reason:expired",
+		"message－id：订单-470＊": "message-id:订单-470*", "body.$.金额：＞１０５": `body.$."金额":>105`, "count＞＝３": "count:>=3",
+		"count：１．．５": "count:1..5", "age：＞１ｈ": "age:>1h", "size＝＞１０ｋＢ": "size:>10kB", "time：２０２６－１１": "time:2026-11",
+		"header.租户：１０５": `header."租户":１０５`, "a｜refus＊": "a|refus*", "为什么？": "为什么？", "queue：订单？": "queue:订单?",
+		`queue:"订单？＊｜"`: `queue:"订单？＊｜"`, `queue:订单\？`: `queue:订单"？"`, "a＞b": "a＞b",
 	} {
 		if f, err := Parse(text, testNow); err != nil || f.String() != want {
 			t.Errorf("%s, a full-width colon: %v, %v", text, f, err)

@@ -392,3 +392,61 @@ for (const options of [{ language: 'en' }, { language: 'zh-CN' }]) {
     },
   );
 }
+
+world.test('a form that is a page asks before what was put into it is dropped', async (c) => {
+  const asks = c.page.getByRole('dialog', { name: c.say('frame.leave_draft_title'), exact: true });
+  const answer = async (key) => {
+    await c.button(key, {}, asks).click();
+    await asks.waitFor({ state: 'detached' });
+  };
+  const heading = (name) => c.page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
+  const titled = (name) =>
+    until('the title', async () => (await c.page.title()) === `${name} – Bartleby`).then(() =>
+      c.page.getByRole('main', { name, exact: true }).waitFor(),
+    );
+  const crumb = c.page.locator('.crumbs a');
+  const body = { pattern: '^none$', definition: { 'message-ttl': 1000 }, 'apply-to': 'queues' };
+  await c.broker.put('policies/%2F/kept', body);
+  await c.open('/policies');
+  await c.page.getByRole('link', { name: 'kept', exact: true }).click();
+  await heading(c.say('policies.edit', { name: 'kept' }));
+  await titled(c.say('policies.edit', { name: 'kept' }));
+  await crumb.click(); // nothing was typed
+  await heading(c.say('policies.title'));
+  await c.page.goBack();
+  const pattern = c.field('policies.pattern');
+  await pattern.fill('^other$');
+  await c.page.goBack();
+  await answer('frame.keep_draft');
+  assert.match(c.page.url(), /policy=kept/);
+  assert.equal(await pattern.inputValue(), '^other$');
+  await c.page.goBack();
+  await answer('frame.leave_draft');
+  await heading(c.say('policies.title'));
+  await c.page.goForward();
+  await pattern.fill('^other$');
+  await c.button('policies.save').click(); // what is saved is not lost
+  await heading(c.say('policies.title'));
+  assert.equal((await c.broker.get('policies/%2F/kept')).pattern, '^other$');
+
+  await c.open('/queues/new');
+  await c.field('queues.name').fill('half');
+  await crumb.focus();
+  await c.page.keyboard.press('g');
+  await c.page.keyboard.press('p');
+  await answer('frame.keep_draft');
+  assert.ok(await crumb.evaluate((e) => e === document.activeElement));
+  await c.page.keyboard.press('Control+k');
+  await c.dialog.getByRole('combobox').fill(c.say('policies.create'));
+  await c.page.keyboard.press('Enter');
+  await answer('frame.leave_draft');
+  await titled(c.say('policies.create'));
+  await c.button('preset.retry').click();
+  let left = 0;
+  c.page.once('dialog', (d) => {
+    left += d.type() === 'beforeunload' ? 1 : 0;
+    d.accept();
+  });
+  await c.page.reload();
+  assert.equal(left, 1, 'the browser asks before it leaves the console');
+});

@@ -27,7 +27,7 @@ export function Frame({ pages, actions, lookUp, loggedIn }) {
   const found = find(pages, route.value.path);
   // about is what the page shows: the name in its path, and its kind.
   const { vhost: _, ...names } = found?.params || {};
-  const about = found ? [...Object.values(names), t(found.page.title)] : [];
+  const about = found ? [...Object.values(names), titleOf(found.page)] : [];
   const [shownNav, showNav] = useState(false);
   useTopic('alarms', 'jobs', 'letters');
   const entry = useRef(loggedIn ? route.value.path : ''); // where the login page was
@@ -238,10 +238,14 @@ function Stale() {
   return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('frame.disconnected', { since: span(Math.max(1, Math.floor(ms / 1000)) * 1000) })}</p>`;
 }
 
+// titleOf is the title of a page that is shown: called(query) is a text of its own, [key, params].
+const titleOf = (page) => t(...(page.called?.(route.value.query) || [page.title]));
+
 const modules = new Map();
 
 // Page loads the module of a page, once, and shows it.
 function Page({ page, params }) {
+  const title = titleOf(page);
   const [loaded, set] = useState(modules.get(page));
   const [failed, fail] = useState(null);
   const [broken, mend] = useErrorBoundary((error) => console.error(error));
@@ -259,15 +263,14 @@ function Page({ page, params }) {
     if (failed?.status === 0) fail(null);
   }, [returns.value]);
   if (page.needs && !may(page.needs))
-    return html`<h1>${t(page.title)}</h1><section class="empty"><h2>${t('frame.no_right')}</h2><p>${t('frame.needs_tag', { tag: page.needs })}</p></section>`;
-  if (noVHost.value && !page.everywhere) return html`<h1>${t(page.title)}</h1><${NoVHost} />`;
-  if (failed instanceof Refusal)
-    return html`<h1>${t(page.title)}</h1><${Failure} error=${failed} retry=${() => fail(null)} />`;
-  if (failed) return html`<h1>${t(page.title)}</h1><${Outdated} />`;
-  if (broken) return html`<h1>${t(page.title)}</h1><${Failure} error=${broken} retry=${mend} />`;
-  if (!loaded) return html`<h1>${t(page.title)}</h1><${Loading} />`;
+    return html`<h1>${title}</h1><section class="empty"><h2>${t('frame.no_right')}</h2><p>${t('frame.needs_tag', { tag: page.needs })}</p></section>`;
+  if (noVHost.value && !page.everywhere) return html`<h1>${title}</h1><${NoVHost} />`;
+  if (failed instanceof Refusal) return html`<h1>${title}</h1><${Failure} error=${failed} retry=${() => fail(null)} />`;
+  if (failed) return html`<h1>${title}</h1><${Outdated} />`;
+  if (broken) return html`<h1>${title}</h1><${Failure} error=${broken} retry=${mend} />`;
+  if (!loaded) return html`<h1>${title}</h1><${Loading} />`;
   const Render = loaded.render;
-  return html`<${Render} params=${params} query=${route.value.query} />`;
+  return html`<${Render} params=${params} query=${route.value.query} title=${title} />`;
 }
 
 // jumpTo shows a page. The keyboard goes on from where it begins, also if it is shown already.

@@ -5,7 +5,7 @@ import { Icon } from './icon.js';
 import { TextField } from './form.js';
 import { inWords } from './rights.js';
 import { refused } from './permissions.js';
-import { route, visits } from './router.js';
+import { hold, letGo, route, visits } from './router.js';
 
 const shown = signal([]);
 const faults = signal([]); // what the broker refused in dialogs: {layer, text}
@@ -133,6 +133,19 @@ const closeDraft = () => ({
   dismiss: t('frame.keep_draft'),
   danger: true,
 });
+
+// useDraft is for a form that is a page: if what it holds is not as it was at first, it is not lost without a question, unless
+// letGo says that it is saved. Null is nothing, undefined a text that is no value.
+export function useDraft(holds) {
+  const now = JSON.stringify(holds, (_, v) => (v === undefined ? 0 : (v ?? undefined)));
+  const before = useRef(now);
+  const changed = now !== before.current;
+  useLayoutEffect(() => {
+    if (!changed) return undefined;
+    hold(() => confirm({ ...closeDraft(), title: t('frame.leave_draft_title'), action: t('frame.leave_draft') }));
+    return letGo;
+  }, [changed]);
+}
 
 // quotedField is the field of a dialog with a value that a refusal quotes: no queue 'orders' in vhost '/'.
 function quotedField(dialog, text) {

@@ -28,7 +28,9 @@ export const to = (strings, ...values) => strings.reduce((all, s, i) => all + en
 
 // go shows a page.
 export function go(path, query, { replace = false } = {}) {
-  show(href(path, query), replace);
+  const address = href(path, query);
+  if (replace) show(address, true);
+  else leave(() => show(address, false));
 }
 
 // from is the address of the page that led to this one, '' if there was none.
@@ -36,8 +38,8 @@ export const from = () => history.state?.from || '';
 
 // back shows that page again, or else the one that is named. A page that stands for its predecessor, as the next message does for
 // the one before it, is shown by beside: it leads back to where that came from.
-export const back = (path, query) => show(from() || href(path, query), false);
-export const beside = (path) => show(href(path), false, from());
+export const back = (path, query) => leave(() => show(from() || href(path, query), false));
+export const beside = (path) => leave(() => show(href(path), false, from()));
 
 // setQuery changes parts of the query; null and '' take one away. It replaces the address unless push is said: what is
 // typed into a filter is not a page to come back to.
@@ -47,7 +49,8 @@ export function setQuery(patch, { push = false } = {}) {
 }
 
 function show(address, replace, origin = replace ? from() : location.pathname + location.search) {
-  history[replace ? 'replaceState' : 'pushState']({ from: origin }, '', address);
+  if (!replace) place++;
+  history[replace ? 'replaceState' : 'pushState']({ from: origin, place }, '', address);
   if (!replace) visits.value++;
   here.value = read();
 }
@@ -55,11 +58,50 @@ function show(address, replace, origin = replace ? from() : location.pathname + 
 // visits counts the pages that were shown one after the other: another query is another page, unless it replaced the one before.
 export const visits = signal(0);
 
+const placeNow = () => history.state?.place || 0;
+let place = placeNow(); // of the page that is shown among those of the history
+
+let asks = null; // asks whether what was typed into the page may be lost
+let asking = false;
+const warn = (e) => e.preventDefault();
+
+// hold has the question ask() answered before another page is shown instead of this one, until letGo; the browser asks in its own
+// words before it leaves the console.
+export function hold(ask) {
+  asks = ask;
+  addEventListener('beforeunload', warn);
+}
+
+// letGo says that leaving the page loses nothing.
+export function letGo() {
+  asks = null;
+  removeEventListener('beforeunload', warn);
+}
+
+async function leave(then) {
+  if (!asks) return then();
+  if (asking) return undefined;
+  asking = true;
+  const may = await asks();
+  asking = false;
+  if (!may) return undefined;
+  letGo();
+  return then();
+}
+
+// travel follows the history of the browser, which has gone on by itself: it is put back for as long as it takes to ask.
+function travel() {
+  const by = placeNow() - place;
+  if (asks && by) history.go(-by);
+  if (asks) return by && leave(() => history.go(by));
+  place += by;
+  visits.value++;
+  here.value = read();
+  return undefined;
+}
+
 export function startRouter() {
-  addEventListener('popstate', () => {
-    visits.value++;
-    here.value = read();
-  });
+  addEventListener('popstate', travel);
   document.addEventListener('click', (e) => {
     if (e.defaultPrevented || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
     const a = e.target instanceof Element && e.target.closest('a[href]');
@@ -76,8 +118,10 @@ export function startRouter() {
       return;
     if (at.hash && at.pathname === location.pathname) return;
     e.preventDefault();
-    show(at.pathname + at.search, false);
-    scrollTo(0, 0);
+    leave(() => {
+      show(at.pathname + at.search, false);
+      scrollTo(0, 0);
+    });
   });
 }
 

@@ -65,6 +65,10 @@ export const broker = [
   {
     path: '/policies/edit',
     title: 'policies.title',
+    called: ({ policy, operator }) =>
+      policy
+        ? ['policies.edit', { name: policy }]
+        : [operator === '1' ? 'policies.create_operator' : 'policies.create'],
     under: '/policies',
     needs: 'policymaker',
     load: knowing(() => import('./broker/policy.js')),

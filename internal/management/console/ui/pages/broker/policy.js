@@ -3,8 +3,8 @@ import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { t } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
-import { go, href } from '../../lib/router.js';
-import { attempt, toast } from '../../lib/layers.js';
+import { go, href, letGo, visits } from '../../lib/router.js';
+import { attempt, toast, useDraft } from '../../lib/layers.js';
 import { NumberField, Select, TextArea, TextField } from '../../lib/form.js';
 import { Codes } from '../../lib/code.js';
 import { lacksTag, rightsIn } from '../../lib/rights.js';
@@ -39,7 +39,7 @@ const presets = {
   },
 };
 
-export function render({ query }) {
+export function render({ query, title }) {
   const operator = query.operator === '1';
   const vhost = query.vhost || oneVHost.value;
   const kind = operator ? 'operator-policies' : 'policies';
@@ -50,16 +50,14 @@ export function render({ query }) {
   );
   const lacks = lacksTag(operator ? 'administrator' : 'policymaker');
   const list = { vhost: listWith(vhost), tab: operator ? 'operator' : '' };
-  const remove = () =>
-    removePolicy({ vhost, name: query.policy }, operator).then((done) => done && go('/policies', list));
-  const title = query.policy
-    ? t('policies.edit', { name: query.policy })
-    : operator
-      ? t('policies.create_operator')
-      : t('policies.create');
+  const remove = async () => {
+    if (!(await removePolicy({ vhost, name: query.policy }, operator))) return;
+    letGo();
+    go('/policies', list);
+  };
   return html`<p class="crumbs"><a href=${href('/policies', list)}>${t('policies.title')}</a></p>
     <div class="page-head"><h1>${title}</h1>${got.data && html`<${Action} lacks=${lacks} onClick=${remove}><${Icon} name="discard" /> ${t('queues.delete')}</${Action}>`}</div>
-    ${got.data !== undefined ? html`<${Editor} key=${`${vhost} ${query.policy || ''}`} operator=${operator} vhost=${vhost} known=${got.data} query=${query} />` : got.error ? html`<${Failure} error=${got.error} retry=${got.refresh} />` : html`<${Loading} />`}`;
+    ${got.data !== undefined ? html`<${Editor} key=${visits.value + (query.policy ? vhost : '')} operator=${operator} vhost=${vhost} known=${got.data} query=${query} />` : got.error ? html`<${Failure} error=${got.error} retry=${got.refresh} />` : html`<${Loading} />`}`;
 }
 
 function begin(known, query, vhost) {
@@ -114,6 +112,7 @@ function Editor({ operator, vhost, known, query }) {
     const fields = [...letters.current.querySelectorAll('input')];
     setWrong(fields.find((x) => x.validity.customError)?.validationMessage || '');
   });
+  useDraft([f, text, wrong]);
   const trial = useTrial({ ...f, operator, definition: wrong ? null : read.value, there: suggested.length });
   const makeExchange = async () => {
     if (await newExchange({ vhost: f.vhost, name: missing, type: 'fanout' })) exchanges.refresh();
@@ -151,6 +150,7 @@ function Editor({ operator, vhost, known, query }) {
     ) {
       if (missing) toast(t('policies.saved_missing', { name: f.name, exchange: missing }), 'note');
       else toast(t('policies.saved', { name: f.name }));
+      letGo();
       leave(true);
     }
   };

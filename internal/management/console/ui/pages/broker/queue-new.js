@@ -3,8 +3,8 @@ import { html, useState } from '../../lib/html.js';
 import { t, num } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
-import { go, href, to } from '../../lib/router.js';
-import { attempt } from '../../lib/layers.js';
+import { go, href, letGo, to, visits } from '../../lib/router.js';
+import { attempt, useDraft } from '../../lib/layers.js';
 import { Check, Radios, Select, TextArea, TextField } from '../../lib/form.js';
 import { Code, Codes } from '../../lib/code.js';
 import { Action } from '../../lib/action.js';
@@ -41,9 +41,12 @@ const begin = (query) => ({
 // usualLetters is where dead letters of a queue go unless something is chosen: into a queue of their own. A dead-letter queue has none.
 const usualLetters = (name) => (/(^|[._-])(dlq|dead|dead[._-]?letters?|retry)$/i.test(name) ? 'none' : 'own');
 
-export function render({ query }) {
+export const render = ({ query }) => html`<${Form} key=${visits.value} query=${query} />`;
+
+function Form({ query }) {
   const [vhost, setVHost] = useState(query.vhost || oneVHost.value);
   const [f, set] = useState(() => begin(query));
+  useDraft([vhost, f]);
   const put = (name) => (v) => set({ ...f, [name]: v });
   const fieldOf = (name, more = {}) =>
     html`<${SettingField} key=${name} name=${name} defaults value=${f.settings[name]} onInput=${(v) => set({ ...f, settings: { ...f.settings, [name]: v } })} ...${more} />`;
@@ -120,7 +123,9 @@ export function render({ query }) {
       },
       t('create.done', { name: f.name }),
     );
-    if (done) go(to`/queues/${vhost}/${f.name}`);
+    if (!done) return;
+    letGo();
+    go(to`/queues/${vhost}/${f.name}`);
   };
   return html`<p class="crumbs"><a href=${href('/queues', { vhost })}>${t('queues.title')}</a></p><h1>${t('create.title')}</h1>
     <form class="split" onSubmit=${submit}>

@@ -227,3 +227,41 @@ world.test('how a duration is understood is announced when the typing pauses', a
   const time = c.say('duration.is', { time: '1 hour' });
   await until('it to be heard', async () => (await heard()).includes(time));
 });
+
+for (const language of ['en', 'zh-CN'])
+  world.test(
+    `what keys change is announced, and a missing exchange is named (${language})`,
+    { language },
+    async (c) => {
+      const heard = (text) =>
+        until(`"${text}" to be heard`, () =>
+          c.page.evaluate(
+            (said) => [...document.querySelectorAll('[aria-live], [role=status]')].some((e) => e.textContent === said),
+            text,
+          ),
+        );
+      await c.open('/schedule');
+      await c.settled();
+      await c.page.keyboard.press('p');
+      await heard(c.say('frame.live_off'));
+      await c.page.keyboard.press('p');
+      await heard(c.say('frame.live_on'));
+      await c.page.keyboard.press('t');
+      await heard(c.say('frame.theme', { name: c.say('theme.light') }));
+      c.expect(/404/);
+      await c.page.keyboard.press('Control+k');
+      await c.dialog.getByRole('combobox').fill(c.say('palette.schedule'));
+      await c.dialog
+        .getByRole('option', { name: c.say('palette.schedule') })
+        .first()
+        .click();
+      const exchange = c.field('publish.exchange', {}, c.dialog);
+      await exchange.fill('laterlater');
+      await c.button('publish.do', {}, c.dialog).click();
+      await c.dialog
+        .getByRole('alert')
+        .filter({ hasText: c.say('publish.no_exchange', { name: 'laterlater', vhost: '/' }) })
+        .waitFor();
+      await until('the exchange to be marked', async () => (await exchange.getAttribute('aria-invalid')) === 'true');
+    },
+  );

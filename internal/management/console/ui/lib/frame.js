@@ -9,7 +9,7 @@ import { paused, stream, running, heard, now, returns, topic, useTopic } from '.
 import { Refusal, reachable } from './api.js';
 import { NoVHost, vhost, vhosts, chooseVHost, loadVHosts, noVHost } from './vhosts.js';
 import { Icon } from './icon.js';
-import { Layers, open, Dialog, attempt } from './layers.js';
+import { Layers, open, Dialog, announce, attempt, dropToasts } from './layers.js';
 import { Failure, Loading, Outdated } from './states.js';
 import { renewed } from './renewal.js';
 import { icon } from './place.js';
@@ -68,7 +68,7 @@ export function Frame({ pages, actions, lookUp, loggedIn }) {
       'Ctrl+k': ['keys.palette', palette],
       '?': ['keys.help', () => open(Help)],
       p: ['keys.pause', togglePause],
-      t: ['keys.theme', nextTheme],
+      t: ['keys.theme', changeTheme],
       c: [
         'keys.copy_link',
         () => {
@@ -162,7 +162,7 @@ function everywhere() {
     { title: 'keys.copy_link', run: () => copy(location.href) },
     { title: 'keys.help', run: () => open(Help) },
     { title: 'frame.settings', run: () => open(Settings) },
-    { title: 'frame.log_out', run: () => attempt(logOut) },
+    { title: 'frame.log_out', run: leave },
   ];
 }
 const languageWords = { en: 'english language 英文 英语', 'zh-CN': 'chinese language zhongwen 中文 汉语' };
@@ -190,7 +190,19 @@ function Badge({ path }) {
 
 function togglePause() {
   paused.value = !paused.value;
+  announce(t(paused.value ? 'frame.live_off' : 'frame.live_on'));
 }
+
+function changeTheme() {
+  nextTheme();
+  announce(t('frame.theme', { name: t(`theme.${theme.value}`) }));
+}
+
+const leave = () =>
+  attempt(async () => {
+    await logOut();
+    dropToasts();
+  });
 
 function Top({ palette, shownNav, showNav }) {
   return html`<header class="top">
@@ -213,7 +225,7 @@ function Top({ palette, shownNav, showNav }) {
       <div><p><b>${user.value.name}</b><br /><small>${user.value.tags.join(', ') || '–'}</small></p>
         <button type="button" onClick=${() => open(Settings)}>${t('frame.settings')}</button>
         <button type="button" onClick=${() => open(Help)}>${t('keys.help')}</button>
-        <button type="button" onClick=${() => attempt(logOut)}>${t('frame.log_out')}</button></div></details>
+        <button type="button" onClick=${leave}>${t('frame.log_out')}</button></div></details>
   </header>`;
 }
 

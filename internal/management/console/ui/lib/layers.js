@@ -149,7 +149,7 @@ export function useDraft(holds) {
 
 // quotedField is the field of a dialog with a value that a refusal quotes: no queue 'orders' in vhost '/'.
 function quotedField(dialog, text) {
-  const quoted = [...text.matchAll(/'([^']+)'/g)].map((m) => m[1]);
+  const quoted = [...text.matchAll(/'([^']+)'|“([^”]+)”/g)].map((m) => m[1] ?? m[2]);
   const all = [...dialog.querySelectorAll('input[type=text], input[type=search], textarea')].filter(editable);
   return quoted.map((value) => all.find((x) => x.value === value)).find(Boolean);
 }
@@ -183,6 +183,11 @@ export function toast(text, kind = 'good', action) {
   const leave = () => (document.querySelector('.toasts :focus') ? setTimeout(leave, 3000) : drop(id));
   if (kind !== 'bad') setTimeout(leave, 6000);
 }
+// dropToasts takes all of them away: who logs in next has nothing to do with them.
+export function dropToasts() {
+  toasts.value = [];
+}
+
 const drop = (id) => {
   toasts.value = toasts.peek().filter((x) => x.id !== id);
 };

@@ -93,9 +93,10 @@ export function Table({
   }, [source.known]);
   const before = useRef(0);
   useEffect(() => {
-    if (source.known && before.current > 0 && rows.length === 0) announce(t('table.rows', { n: 0 }));
+    if (!source.known) return;
+    if (before.current > 0 && rows.length === 0) announce(t('table.rows', { n: 0 }));
     before.current = rows.length;
-  }, [rows.length]);
+  }, [source.known, rows.length]);
   useShortcuts(
     {
       j: ['keys.next_row', () => move(1)],

@@ -90,6 +90,7 @@ function Publish({ close, vhost: first, exchange, routingKey = '', fixed, later 
             : { text: t('publish.not_routed') },
       );
     } catch (error) {
+      if (error.reason === 'exchange_not_found') error.reason = t('publish.no_exchange', { name: f.exchange, vhost });
       refuse(error);
     }
   };

@@ -31,7 +31,7 @@ export async function countDue(paths, cells, abort) {
 }
 
 const begin = (sources) => ({
-  heads: sources.map((s) => ({ ...s, items: [], after: '', ended: false })),
+  heads: (sources ?? []).map((s) => ({ ...s, items: [], after: '', ended: false })),
   rows: [],
   unread: [],
   partial: false,
@@ -121,7 +121,7 @@ export function useDue(sources, query, { hold = false } = {}) {
   return {
     rows: now?.rows || [],
     unread: now?.unread || [],
-    known: !!now,
+    known: !!now && sources !== null,
     error: first.error,
     more: !!now?.more,
     partial: !!now?.partial,

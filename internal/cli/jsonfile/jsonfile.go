@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 )
 
 // IsObject reports whether a text is a JSON object.
@@ -25,7 +26,26 @@ func Fault(contents []byte) string {
 		return ""
 	}
 	before := contents[:min(int(wrong.Offset), len(contents))]
-	return fmt.Sprintf(": line %d: %v", 1+bytes.Count(before, []byte("\n")), wrong)
+	return fmt.Sprintf(": line %d: %s", 1+bytes.Count(before, []byte("\n")), Reason(contents, wrong))
+}
+
+// Reason is what is wrong with JSON that was refused with err. encoding/json names the first byte of a character beyond
+// ASCII, as if it were one of Latin-1; Reason names the character, and what to write for a full-width one.
+func Reason(contents []byte, err error) string {
+	wrong, ok := err.(*json.SyntaxError)
+	if !ok || wrong.Offset < 1 || wrong.Offset > int64(len(contents)) {
+		return err.Error()
+	}
+	at := contents[wrong.Offset-1:]
+	r, n := utf8.DecodeRune(at)
+	if n < 2 {
+		return err.Error()
+	}
+	text := strings.Replace(err.Error(), "'"+string(rune(at[0]))+"'", "'"+string(r)+"'", 1)
+	if wide.Replace(string(r)) != string(r) {
+		text += fmt.Sprintf("; it is a full-width character, write '%s'", wide.Replace(string(r)))
+	}
+	return text
 }
 
 // Replace writes a file that has its name when it is complete; only its owner may read it.

@@ -12,6 +12,20 @@ type remedy struct {
 	apply func(string) string
 }
 
+// wide makes the full-width signs of JSON those of ASCII.
+var wide = strings.NewReplacer("：", ":", "，", ",", "｛", "{", "｝", "}", "［", "[", "］", "]", "＂", `"`)
+
+// narrow applies wide outside of strings.
+func narrow(s string) string {
+	parts := regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[^"]+|"`).FindAllString(strings.ReplaceAll(s, "＂", `"`), -1)
+	for i, part := range parts {
+		if part[0] != '"' {
+			parts[i] = wide.Replace(part)
+		}
+	}
+	return strings.Join(parts, "")
+}
+
 // remedies are tried one after the other, each on what the former left.
 func remedies() []remedy {
 	smart := strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "«", `"`, "»", `"`, "‘", "'", "’", "'")
@@ -19,6 +33,7 @@ func remedies() []remedy {
 	return []remedy{
 		{"it contains a byte order mark or a no-break space", blanks.Replace},
 		{"its quotation marks are typographic", smart.Replace},
+		{"its colons, commas or brackets are full-width", narrow},
 		{"its quotation marks are escaped with backslashes, which this shell passes on", func(s string) string { return strings.ReplaceAll(s, `\"`, `"`) }},
 		{"it is in quotation marks that this shell passes on", func(s string) string { return TrimPair(s, `'`) }},
 		{"its strings are in single quotation marks", func(s string) string { return strings.ReplaceAll(s, "'", `"`) }},

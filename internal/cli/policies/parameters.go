@@ -7,6 +7,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/api"
 	"github.com/bartleby-mq/bartleby/internal/cli/command"
+	"github.com/bartleby-mq/bartleby/internal/cli/jsonfile"
 	"github.com/bartleby-mq/bartleby/internal/cli/output"
 )
 
@@ -28,7 +29,8 @@ func valueArgument(c *command.Call, i int) (api.PutParameter, error) {
 	var value json.RawMessage
 	if err := json.Unmarshal([]byte(c.Args[i]), &value); err != nil {
 		hint := c.RepairHint(c.Args[i])
-		return api.PutParameter{}, command.Failf(command.ExitUnavailable, "Could not parse JSON document: %v%s", err, hint)
+		fault := jsonfile.Reason([]byte(c.Args[i]), err)
+		return api.PutParameter{}, command.Failf(command.ExitUnavailable, "Could not parse JSON document: %s%s", fault, hint)
 	}
 	return api.PutParameter{Value: value}, nil
 }

@@ -160,7 +160,8 @@ func readDefinition(c *command.Call) (string, error) {
 func parseDefinition(c *command.Call, definition string) (api.Arguments, error) {
 	var whole json.RawMessage
 	if err := json.Unmarshal([]byte(definition), &whole); err != nil {
-		return nil, command.Failf(command.ExitUnavailable, "Could not parse JSON document: %v%s", err, definitionHint(c, definition))
+		fault := jsonfile.Reason([]byte(definition), err)
+		return nil, command.Failf(command.ExitUnavailable, "Could not parse JSON document: %s%s", fault, definitionHint(c, definition))
 	}
 	if !jsonfile.IsObject(definition) {
 		return nil, command.Failf(command.ExitUnavailable, "Validation failed\n\ndefinition must be a dictionary: %s%s", definition, definitionHint(c, definition))

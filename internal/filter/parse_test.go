@@ -98,7 +98,8 @@ func TestMistakes(t *testing.T) {
 		"reason：expired": "reason:expired", "-header.a：x|y": "-header.a:x|y", "错误：expired": "错误：expired", "：": "：",
 		"－reason：ｅｘｐｉｒｅｄ｜被拒绝": "-reason:expired|rejected", "ｒｅａｓｏｎ:expired": "reason:expired",
 		"message－id：订单-470＊": "message-id:订单-470*", "body.$.金额：＞１０５": `body.$."金额":>105`, "count＞＝３": "count:>=3",
-		"count：１．．５": "count:1..5", "age：＞１ｈ": "age:>1h", "size＝＞１０ｋＢ": "size:>10kB", "time：２０２６－１１": "time:2026-11",
+		"count：１．．５": "count:1..5", "age：＞１ｈ": "age:>1h", "age：＞1分钟": "age:>1分钟",
+		"size＝＞１０ｋＢ": "size:>10kB", "time：２０２６－１１": "time:2026-11",
 		"header.租户：１０５": `header."租户":１０５`, "a｜refus＊": "a|refus*", "为什么？": "为什么？", "queue：订单？": "queue:订单?",
 		`queue:"订单？＊｜"`: `queue:"订单？＊｜"`, `queue:订单\？`: `queue:订单"？"`, "a＞b": "a＞b",
 	} {

@@ -117,9 +117,13 @@ func readSize(s string) (span, error) {
 	return span{n, n}, nil
 }
 
+// chineseUnits makes units as the console shows them in Chinese those of durations. Longer ones come first.
+var chineseUnits = strings.NewReplacer("毫秒", "ms", "秒", "s", "分钟", "m", "分", "m", "小时", "h",
+	"时", "h", "天", "d", "日", "d", "周", "w")
+
 // readAge reads ms.
 func readAge(s string) (span, error) {
-	n, err := duration.Milliseconds(s)
+	n, err := duration.Milliseconds(chineseUnits.Replace(s))
 	return span{n, n}, err
 }
 

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
 	wide "math/bits"
 	"strings"
@@ -32,6 +33,14 @@ const (
 
 // parseSteps reads a list of waits such as 10m,30m,1h, in ms.
 func parseSteps(text string) (steps []int64, err error) {
+	for _, r := range text {
+		switch {
+		case r == '、':
+			return nil, errors.New("'、' does not separate steps: write ','")
+		case r >= '！' && r <= '～':
+			return nil, fmt.Errorf("'%c' is a full-width character: write '%c'", r, r-'！'+'!')
+		}
+	}
 	for step := range strings.SplitSeq(text, ",") {
 		step = strings.TrimSpace(step)
 		ms, err := duration.Milliseconds(step)

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
@@ -101,6 +102,21 @@ func TestInvalidRetryLaddersAreRefused(t *testing.T) {
 		}
 		if settingOfArgument["x-"+f.Name].takes.check(f.Value) == "" {
 			t.Errorf("argument x-%s = %v is accepted", f.Name, f.Value)
+		}
+	}
+}
+
+func TestFullWidthSteps(t *testing.T) {
+	// If this fails, nobody sees what is wrong with steps that look right.
+	t.Parallel()
+	for text, want := range map[string]string{
+		"1m，5m": "'，' is a full-width character: write ','", "１m,5m": "'１' is a full-width character: write '1'",
+		"1m、5m": "'、' does not separate steps: write ','", "1m;5m": "is not a duration",
+	} {
+		steps := amqp.Table{{Name: "delayed-retry-steps", Value: amqp.String(text)}}
+		p := Policy{Name: "p", Pattern: ".", ApplyTo: "queues", Definition: steps}
+		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
 }

@@ -1,5 +1,5 @@
 // Durations as people write them, in the grammar of the broker: 90s, 1h30m, 1.5h. Pure. The broker's package duration is the source of
-// the grammar; a test compares both. What the console shows is read, too, and rewritten for the broker: 5 min, 1 hour 30 minutes, 5 分钟.
+// the grammar; a test compares both. What the console shows is read, too, and rewritten for the broker: 5 min, 1 hour 30 minutes, 5 分钟, １５ｍ.
 
 const nanoseconds = {
   us: 1000n,
@@ -23,11 +23,17 @@ const shown = {
   hours: 'h',
   day: 'd',
   days: 'd',
+  week: 'w',
+  weeks: 'w',
   毫秒: 'ms',
   秒: 's',
+  分: 'm',
   分钟: 'm',
+  时: 'h',
   小时: 'h',
   天: 'd',
+  日: 'd',
+  周: 'w',
 };
 const longest = 36525n * nanoseconds.d; // a hundred years
 
@@ -39,7 +45,7 @@ const refuse = (error, text, more = {}) => ({ error, params: { text, ...more } }
 
 // readDuration reads a text: {ms}, or {error, params}, the key of a text and its parameters. With bare, a whole number without a unit is ms.
 export function readDuration(typed, bare = false) {
-  const text = typed.trim();
+  const text = halfWidth(typed).trim();
   if (text === '0') return { ms: 0 };
   if (bare && /^\d+$/.test(text))
     return BigInt(text) * nanoseconds.ms > longest ? refuse('duration.long', text) : { ms: Number(text) };
@@ -105,7 +111,7 @@ export function readSteps(typed) {
   return { steps };
 }
 
-const plain = /^\s*([\d.]+[a-zµμ]+)+\s*$/i;
+const plain = /^\s*([\d.]+(us|µs|μs|ms|s|m|min|h|d|w|f))+\s*$/i;
 
 // plainSteps is a list that readSteps reads, in the grammar of the broker: what is in it already stays as it is.
 export function plainSteps(typed) {

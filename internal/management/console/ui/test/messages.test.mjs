@@ -524,7 +524,7 @@ test('what is wrong with a filter is taken apart', () => {
     ['duration.no_unit', 'age:>5', '5', '5s', '5ms'],
   );
   const kinds = {
-    "'1分钟' is not a duration: write a number with ms, s, m, h, d or w, such as 90s or 1h30m": 'duration.wrong',
+    "'1年' is not a duration: write a number with ms, s, m, h, d or w, such as 90s or 1h30m": 'duration.wrong',
     "'999999d' is longer than a hundred years": 'duration.long',
     "'1us' is not a whole number of milliseconds": 'duration.part',
     'a number is expected, such as 3, >3 or 2..5': 'number',

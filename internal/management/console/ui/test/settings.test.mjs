@@ -251,6 +251,16 @@ test('durations are read as the console shows them, and sent as the broker reads
     '15\u00a0min': 9e5,
   };
   const chinese = { '5 秒': 5e3, '2\u00a0小时 5\u00a0分钟': 75e5, '1 天': 864e5, '250 毫秒': 250 };
+  const typed = {
+    '１５分钟': 9e5,
+    '１５ｍ': 9e5,
+    '15ｍ': 9e5,
+    '15分': 9e5,
+    '2时30分': 9e6,
+    '1周': 6048e5,
+    '　1.５h': 54e5,
+  };
+  for (const [text, ms] of Object.entries(typed)) assert.deepEqual(readDuration(text), { ms }, text);
   for (const [text, ms] of Object.entries({ ...shown, ...chinese })) assert.deepEqual(readDuration(text), { ms }, text);
   for (const text of ['1 000 s', '5 s m', '1 h 30', '1 .5 s', '1. 5s', '5 constructor'])
     assert.equal(readDuration(text).error, 'duration.wrong', text);
@@ -260,6 +270,7 @@ test('durations are read as the console shows them, and sent as the broker reads
   assert.equal(plainSteps(' 1s,5s, 30s '), '1s,5s, 30s');
   for (const text of ['１ｍ；５ｍ', '1m;5m', '1m、5m']) assert.equal(plainSteps(text), '1m, 5m', text);
   assert.equal(plainSteps('1m，5m'), '1m,5m');
+  assert.equal(plainSteps('15分,5minutes'), '15m, 5m');
 });
 
 test('steps are refused with what is wrong', () => {

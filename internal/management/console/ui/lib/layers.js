@@ -212,7 +212,7 @@ function dropBad(from) {
 }
 
 // attempt does something and says how it went; it returns whether it went well. Then what went wrong before in the same form is
-// said no more.
+// said no more. done is a text, a text and the kind of its toast, or what makes one of them of the answer.
 export async function attempt(what, done) {
   const from = { form: form() };
   try {
@@ -220,7 +220,8 @@ export async function attempt(what, done) {
     dropBad(from);
     dropFault(from.form);
     drafts.delete(from.form);
-    if (done) toast(typeof done === 'function' ? done(answer) : done);
+    const [text, kind] = [typeof done === 'function' ? done(answer) : done].flat();
+    if (text) toast(text, kind);
     return true;
   } catch (error) {
     if (error.name !== 'AbortError') refuse(error, from.form);
@@ -269,7 +270,7 @@ function Toasts({ on }) {
   return html`<div class="toasts" role="status" aria-live="polite">
       ${(on === top() ? toasts.value : []).map(
         ({ id, text, kind, action }) => html`<div key=${id} class=${`toast ${kind}`}>
-        <${Icon} name=${kind === 'bad' ? 'warning' : 'check'} /><div><span>${text}</span> ${
+        <${Icon} name=${kind === 'good' ? 'check' : 'warning'} /><div><span>${text}</span> ${
           action &&
           html`<button type="button" onClick=${() => {
             drop(id);

@@ -7,6 +7,7 @@ import { accountOf } from '../pages/messages/exception.js';
 import { intoSame, meant, optionsFor } from '../pages/deadletters/job-preview.js';
 import { diff } from '../pages/deadletters/diff.js';
 import { bytesOf, hex, jsonOf, kindsOf } from '../pages/messages/payload.js';
+import { sum } from '../pages/schedule/outcomes.js';
 import { bucket, count, grid, heat, range, step } from '../pages/schedule/calendar.js';
 
 const terms = (text) => split(text).map((x) => [x.not, x.field, x.value]);
@@ -54,6 +55,18 @@ test('a filter is cut into its terms', () => {
   assert.equal(and('a', 'b:c'), 'a b:c');
   assert.equal(and('a b:c', 'b:c'), 'a b:c');
   assert.equal(and('', 'x'), 'x');
+});
+
+test('scheduled messages that were gone before are told apart from those that are changed now', () => {
+  assert.deepEqual(sum('cancel', { count: 2, outcomes: { cancelled: 2 } }), { n: 2, others: [] });
+  assert.deepEqual(sum('cancel', { count: 1, outcomes: { cancelled: 2, already_fired: 3 } }), {
+    n: 1,
+    others: [
+      ['cancelled', 1],
+      ['already_fired', 3],
+    ],
+  });
+  assert.deepEqual(sum('move', { count: 0, outcomes: { cancelled: 1 } }).others, [['cancelled', 1]]);
 });
 
 test('values are quoted where they would mean something else', () => {

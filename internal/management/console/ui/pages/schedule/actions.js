@@ -10,6 +10,7 @@ import { Duration } from '../../lib/duration-fields.js';
 import { first, rightsIn } from '../../lib/rights.js';
 import { Commands } from '../../lib/states.js';
 import { here } from '../../lib/here.js';
+import { sum } from './outcomes.js';
 import { scheduledCommands } from '../code/commands.js';
 
 // scheduleKey is the name that a message waits under.
@@ -56,20 +57,30 @@ export const lacksToCancel = (rows) =>
 const placeOf = (x) =>
   x.queue ? `x/waiting/${path`${x.vhost}/${x.queue}`}` : `x/scheduled/${path`${x.vhost}/${x.exchange}`}`;
 
-// each calls an action for the messages of each exchange or queue, a thousand at a time.
+// each calls an action for the messages of each exchange or queue, a thousand at a time. It returns the sum of the answers.
 async function each(rows, action, body) {
   const by = rows.reduce((m, x) => m.set(placeOf(x), [...(m.get(placeOf(x)) || []), x]), new Map());
-  let changed = 0;
+  const all = { count: 0, outcomes: {} };
   for (const [place, of] of by) {
     for (let i = 0; i < of.length; i += 1000) {
       const got = await api.post(`${place}/${action}`, {
         ids: of.slice(i, i + 1000).map((x) => x.id),
         ...body,
       });
-      changed += got.count;
+      all.count += got.count;
+      for (const [outcome, n] of Object.entries(got.outcomes)) all.outcomes[outcome] = (all.outcomes[outcome] || 0) + n;
     }
   }
-  return changed;
+  return all;
+}
+
+// went is what is said of an answer, and the kind of its toast: a warning if a message did not wait any more.
+function went(action, answer) {
+  const { n, others } = sum(action, answer);
+  const finished = t(`schedule.${action}_done`, { n });
+  if (!others.length) return finished;
+  const rest = others.map(([outcome, n]) => t(`schedule.was_${outcome}`, { n })).join(t('frame.comma'));
+  return [n > 0 ? t('schedule.partly', { finished, rest }) : rest, 'note'];
 }
 
 // nameOf is how a dialog calls a message: its schedule key, which commands and clients use, before its ids.
@@ -97,7 +108,7 @@ export async function act(action, rows) {
     return false;
   return attempt(
     () => each(rows, action),
-    (n) => t(`schedule.${action}_done`, { n }),
+    (answer) => went(action, answer),
   );
 }
 
@@ -117,7 +128,7 @@ function Move({ close, rows }) {
     if (
       await attempt(
         () => each(rows, 'reschedule', body),
-        (n) => t('schedule.move_done', { n }),
+        (answer) => went('move', answer),
       )
     )
       close(true);

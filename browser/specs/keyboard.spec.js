@@ -510,7 +510,7 @@ world.test('a filter keeps the focus when it is cleared, and what is empty is sa
   const field = c.page.getByRole('combobox', { name: c.say('filter.label'), exact: true });
   await field.fill('id:none');
   await c.page.keyboard.press('Enter');
-  const none = new RegExp([c.say('table.rows', { n: 0 }), c.say('letters.found', { n: 0 })].join('|')); // the last of them stays
+  const none = new RegExp([c.say('table.rows', { n: 0 }), c.say('letters.found', { n: 0 })].join('|')); // the last of them is there for a while
   await c.page.locator('#announced', { hasText: none }).waitFor({ state: 'attached' });
   await field.fill('key:');
   await c.button('filter.clear').focus();

@@ -87,6 +87,11 @@ world.test('what a filter has found is announced', async (c) => {
       .filter({ hasText: /^[12] / })
       .waitFor({ state: 'attached' });
   }
+  await c.page
+    .locator('nav#nav')
+    .getByRole('link', { name: c.say('queues.title'), exact: true })
+    .click();
+  await c.page.locator('#announced').filter({ hasText: /^$/ }).waitFor({ state: 'attached', timeout: 3000 }); // sooner than after a while
 });
 
 world.test('what has the focus stays in sight in a narrow window', { viewport: phone }, async (c) => {

@@ -243,11 +243,18 @@ function Alarms() {
   return html`<a class="alarm" href=${href('/node')} role="status"><${Icon} name="warning" /> ${t('frame.alarms', { n: raised.length, which: raised.map((a) => a.resource).join(', ') })}</a>`;
 }
 
-// Stale says so while nothing is heard of the broker.
+// Stale says so while nothing is heard of the broker, and announces once that it is gone, and that it is back. How old the data is
+// changes all the time: it is shown, but not announced.
 function Stale() {
-  if (reachable.value) return null;
+  const there = reachable.value;
+  const before = useRef(there);
+  useEffect(() => {
+    if (there && !before.current) announce(t('frame.reached'));
+    before.current = there;
+  }, [there]);
+  if (there) return null;
   const ms = Math.max(now.value, Date.now()) - heard.value; // now is behind by up to its step
-  return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${t('frame.disconnected', { since: span(Math.max(1, Math.floor(ms / 1000)) * 1000) })}</p>`;
+  return html`<p class="banner bad stale"><${Icon} name="warning" /> <span role="alert">${t('frame.unreachable')}</span> <span>${t('frame.data_age', { since: span(Math.max(1, Math.floor(ms / 1000)) * 1000) })}</span></p>`;
 }
 
 // titleOf is the title of a page that is shown: called(query) is a text of its own, [key, params].

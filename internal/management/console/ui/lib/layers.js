@@ -22,6 +22,7 @@ const dropFault = (layer) => {
 export function open(Component, props = {}) {
   return new Promise((resolve) => {
     const id = ++last;
+    announced.value = ''; // else it would be a part of the dialog
     const close = (value) => {
       shown.value = shown.peek().filter((x) => x.id !== id);
       dropFault(id);
@@ -193,12 +194,18 @@ const drop = (id) => {
 };
 
 const announced = signal('');
+const stays = 6000; // ms until what was announced is taken out again, since it is read as a part of the page, too
+let saying; // what comes next: the announcement, or its end
 
 // announce says to those who hear the page what others see happen in it.
 export function announce(text) {
+  clearTimeout(saying);
   announced.value = '';
-  setTimeout(() => {
+  saying = setTimeout(() => {
     announced.value = text;
+    saying = setTimeout(() => {
+      announced.value = '';
+    }, stays);
   }, 100);
 }
 
@@ -249,6 +256,7 @@ export function Layers() {
     () => () => {
       shown.peek().forEach((x) => x.props.close());
       dropBad();
+      announced.value = ''; // what is to come is said in the next page
     },
     [path, visits.value],
   );

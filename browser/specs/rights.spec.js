@@ -64,7 +64,7 @@ for (const language of ['en', 'zh-CN']) {
     await denied(c.button('bind.remove'), lacks('queue', 'write', 'orders'));
 
     await c.page.keyboard.press('Control+k');
-    await c.page.keyboard.type(c.say('vhosts.create'));
+    await c.dialog.getByRole('combobox').fill(c.say('vhosts.create'));
     const forbidden = c.dialog.getByRole('option', { disabled: true }).filter({ hasText: c.say('vhosts.create') });
     await forbidden.filter({ hasText: 'administrator' }).waitFor();
     await c.page.keyboard.press('Enter');
@@ -82,6 +82,10 @@ for (const language of ['en', 'zh-CN']) {
     await denied(c.button('redrive.discard_matching'), any('configure'));
     await denied(c.button('import.open'), any('write'));
     await c.page.keyboard.press('r');
+    await c.page
+      .getByRole('status')
+      .filter({ hasText: any('write') })
+      .waitFor({ state: 'attached' });
     assert.equal(await c.dialog.count(), 0, 'the key does what the button does not');
     await c.accessible();
     await c.open(`/letters/%2F/queue/orders.dead/${names.message.id}`);

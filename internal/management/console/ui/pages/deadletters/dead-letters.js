@@ -11,7 +11,7 @@ import { Sparkline } from '../../lib/chart.js';
 import { Ago } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
 import { Check, TextArea, TextField } from '../../lib/form.js';
-import { Cancel, Dialog, attempt, open } from '../../lib/layers.js';
+import { Cancel, Dialog, announce, attempt, open } from '../../lib/layers.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
@@ -236,10 +236,18 @@ function List({ vhost, filter, waiting }) {
     if (jobs) selection[1](new Set());
     messages.refresh();
   };
-  const begin = (action) =>
+  const begin = (action, of = chosen) =>
     attempt(async () =>
-      done(await beginRedrive(vhost, chosen.length ? scopesOf(chosen) : await scopesByFilter(vhost, filter), action)),
+      done(await beginRedrive(vhost, of.length ? scopesOf(of) : await scopesByFilter(vhost, filter), action)),
     );
+  // Keys are about what is selected, else about the row that has the focus.
+  const byKey = (action) => () => {
+    if (lacks[action]) return announce(lacks[action]);
+    const row = document.activeElement?.closest('tr[data-index]')?.getAttribute('data-index');
+    const focused = row ? messages.items[Number(row)] : undefined;
+    if (action === 'discard' && !chosen.length && !focused) return announce(t('letters.select_first'));
+    return begin(action, chosen.length || !focused ? chosen : [focused]);
+  };
   const goes = split(filter).some((x) => x.field === 'state' && !x.not && x.value === 'scheduled'); // by itself, when it is due
   const lacks = lacksForAll(vhost, chosen);
   const found = useData((abort) => countDiscards(vhost, filter, abort), [vhost, filter], {
@@ -250,10 +258,10 @@ function List({ vhost, filter, waiting }) {
   });
   useShortcuts(
     {
-      r: !goes && !messages.wrong && !lacks.redrive && ['keys.redrive', () => begin('redrive')],
-      Delete: chosen.length > 0 && !lacks.discard && ['keys.discard', () => begin('discard')],
+      r: !goes && !messages.wrong && ['keys.redrive', byKey('redrive')],
+      Delete: !goes && !messages.wrong && ['keys.discard', byKey('discard')],
     },
-    [chosen.length, filter, vhost, messages.wrong, lacks.redrive, lacks.discard],
+    [chosen.length, messages.items, filter, vhost, messages.wrong, lacks.redrive, lacks.discard],
   );
   if (messages.wrong)
     return html`<p class="banner bad" role="alert"><${Icon} name="warning" /> ${faultOf(messages.error)}</p>`;

@@ -105,7 +105,7 @@ func newConn(s *Server, id uint64, accepted net.Conn) *conn {
 	c.encoder.conn = c
 	c.outbox.writer = c.write
 	about := &c.mu.about
-	about.ID, about.Name, about.ConnectedAt, about.State = c.id, c.name, c.connectedAt, "starting"
+	about.State = "starting"
 	about.PeerHost, about.PeerPort = splitAddr(socket.RemoteAddr())
 	about.Host, about.Port = splitAddr(socket.LocalAddr())
 	return c

@@ -97,6 +97,7 @@ func (c *conn) picture() Connection {
 	case c.session.Paced():
 		p.State = "flow"
 	}
+	p.ID, p.Name, p.ConnectedAt = c.id, c.name, c.connectedAt
 	p.Received, p.Sent = c.input.received.Load(), c.outbox.sent.Load()
 	p.Reads, p.Writes, p.Pending = c.input.reads.Load(), c.outbox.writes.Load(), c.outbox.pending()
 	p.Channels = c.channels.pictures()

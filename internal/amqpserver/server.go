@@ -192,18 +192,19 @@ func (s *Server) take(socket net.Conn, done func()) {
 		defer s.running.Done()
 		defer done()
 		defer s.drop(c)
-		growStack()
+		growStack(0)
 		c.serve()
 	}()
 }
 
 // growStack makes the stack of its goroutine as large as a connection needs, while there is little to copy:
-// otherwise it grows two or three times during the handshake.
+// otherwise it grows two or three times during the handshake. Any index will do: the compiler does not know it, and so
+// keeps the space.
 //
 //go:noinline
-func growStack() byte {
+func growStack(i int) byte {
 	var space [stackBytes]byte
-	return space[len(space)-1-int(past.Nanosecond())]
+	return space[i]
 }
 
 // admit counts a connection, unless there are as many as there may be.

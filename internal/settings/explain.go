@@ -198,6 +198,13 @@ func (r *Rules) explainDefault(x *setting, s *Subject, t *Setting) {
 	}
 }
 
+// keyAlone reports whether p sets a dead-letter routing key, which has no effect: the queue, whose settings are to, has
+// no dead-letter exchange.
+func (p *PolicyEntry) keyAlone(to *Settings) bool {
+	_, keyed := p.Table().Get("dead-letter-routing-key")
+	return keyed && !to.HasDLX
+}
+
 // Ignored lists what a queue or its policies ask for, and what does nothing.
 func (r *Rules) Ignored(s *Subject) []Ignored {
 	var all []Ignored
@@ -225,7 +232,7 @@ func (r *Rules) Ignored(s *Subject) []Ignored {
 			}
 			all = append(all, Ignored{key, source, p.Named(), why})
 		}
-		if _, has := p.Table().Get("dead-letter-routing-key"); has && !to.HasDLX {
+		if p.keyAlone(&to) {
 			all = append(all, Ignored{"dead-letter-routing-key", source, p.Named(), "there is no dead-letter exchange"})
 		}
 	}

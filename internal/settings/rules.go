@@ -180,8 +180,7 @@ func (r *Rules) dryRun(next *Rules, p *Policy, s *Subject) (t PolicyDryRun, conc
 	if to.MaxLength >= 0 && to.Overflow.DropsHead() {
 		t.Drops = int(max(0, int64(s.Ready)-to.MaxLength))
 	}
-	_, keyed := e.Table().Get("dead-letter-routing-key")
-	t.KeyAlone = keyed && t.After == p.Name && !to.HasDLX
+	t.KeyAlone = t.After == p.Name && e.keyAlone(&to)
 	return t, true
 }
 

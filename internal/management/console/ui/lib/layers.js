@@ -184,14 +184,14 @@ export function toast(text, kind = 'good', action) {
   const leave = () => (document.querySelector('.toasts :focus') ? setTimeout(leave, 3000) : drop(id));
   if (kind !== 'bad') setTimeout(leave, 6000);
 }
+const drop = (id) => {
+  toasts.value = toasts.peek().filter((x) => x.id !== id);
+};
+
 // dropToasts takes all of them away: who logs in next has nothing to do with them.
 export function dropToasts() {
   toasts.value = [];
 }
-
-const drop = (id) => {
-  toasts.value = toasts.peek().filter((x) => x.id !== id);
-};
 
 const announced = signal('');
 const stays = 6000; // ms until what was announced is taken out again, since it is read as a part of the page, too

@@ -177,7 +177,7 @@ const restAfter = (l) => (l.began || 0) + Math.max(1000, 10 * (l.took || 0));
 export function useData(load, deps = [], { on = [], every = 5000, keep = true, enabled = true } = {}) {
   const [state, set] = useState({ data: undefined, error: null, loading: true, at: 0 });
   const latest = useRef({});
-  latest.current.load = load;
+  Object.assign(latest.current, { load, enabled });
   const key = JSON.stringify(deps);
   useTopic(...on);
 
@@ -273,7 +273,7 @@ export function useData(load, deps = [], { on = [], every = 5000, keep = true, e
     };
   }, [key, enabled, every, on.join()]);
 
-  return { ...state, refresh: () => run.current(true) };
+  return { ...state, refresh: () => latest.current.enabled && run.current(true) };
 }
 
 // indexed is when to ask again after something died: by then the index has it. In ms.

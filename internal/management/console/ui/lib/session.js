@@ -2,6 +2,7 @@
 import { signal, computed } from './html.js';
 import { ask, api, token, lostSession } from './api.js';
 import { session } from './ahead.js';
+import { note, noted } from './store.js';
 
 // user is undefined until it is known, null if nobody is logged in, else {name, tags}.
 export const user = signal(undefined);
@@ -19,13 +20,7 @@ const includes = {
 // may tells whether the tags suffice for what asks for one.
 export const may = (tag) => !tag || (includes[tag] || [tag]).some((x) => tags.value.includes(x));
 
-const mark = 'bartleby.session';
-let was = false; // a user is logged in in this tab, or was until the session was lost
-try {
-  was = sessionStorage.getItem(mark) !== null;
-} catch {
-  // no storage: it is not known after a reload
-}
+let was = noted('session') !== null; // a user is logged in in this tab, or was until the session was lost
 
 function take(session, lost = false) {
   ended.value = lost && !session.user && was;
@@ -36,12 +31,7 @@ function take(session, lost = false) {
 
 function remember(is) {
   was = is;
-  try {
-    if (is) sessionStorage.setItem(mark, '1');
-    else sessionStorage.removeItem(mark);
-  } catch {
-    // no storage
-  }
+  note('session', is ? '1' : null);
 }
 
 export async function startSession() {

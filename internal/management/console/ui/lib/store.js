@@ -1,4 +1,4 @@
-// What this browser remembers of its user's choices.
+// What this browser remembers of its user's choices, and a tab over a reload.
 import { signal } from './html.js';
 
 const known = new Map();
@@ -30,4 +30,24 @@ export function pref(name, initial) {
   });
   known.set(name, s);
   return s;
+}
+
+// note keeps a text for this tab, also over a reload; null takes it away. It tells whether there is a storage.
+export function note(name, text) {
+  try {
+    if (text === null) sessionStorage.removeItem('bartleby.' + name);
+    else sessionStorage.setItem('bartleby.' + name, text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// noted is what note keeps, null if there is nothing or no storage.
+export function noted(name) {
+  try {
+    return sessionStorage.getItem('bartleby.' + name);
+  } catch {
+    return null;
+  }
 }

@@ -31,7 +31,7 @@ export async function countDue(paths, cells, abort) {
 }
 
 const begin = (sources) => ({
-  heads: (sources ?? []).map((s) => ({ ...s, items: [], after: '', ended: false })),
+  heads: sources.map((s) => ({ ...s, items: [], after: '', ended: false })),
   rows: [],
   unread: [],
   partial: false,

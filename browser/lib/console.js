@@ -93,6 +93,17 @@ export class Console {
     return within.getByText(this.say(key, params), { exact: true });
   }
 
+  /** Chooses a row of the palette, by the key of its title. */
+  async choose(key) {
+    await this.page.keyboard.press('Control+k');
+    await this.dialog.getByRole('combobox').fill(this.say(key));
+    await this.dialog
+      .getByRole('option', { name: this.say(key) })
+      .first()
+      .waitFor();
+    await this.page.keyboard.press('Enter');
+  }
+
   get dialog() {
     return this.page.getByRole('dialog');
   }

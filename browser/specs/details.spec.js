@@ -249,12 +249,7 @@ for (const language of ['en', 'zh-CN'])
       await c.page.keyboard.press('t');
       await heard(c.say('frame.theme', { name: c.say('theme.light') }));
       c.expect(/404/);
-      await c.page.keyboard.press('Control+k');
-      await c.dialog.getByRole('combobox').fill(c.say('palette.schedule'));
-      await c.dialog
-        .getByRole('option', { name: c.say('palette.schedule') })
-        .first()
-        .click();
+      await c.choose('palette.schedule');
       const exchange = c.field('publish.exchange', {}, c.dialog);
       await exchange.fill('laterlater');
       await c.button('publish.do', {}, c.dialog).click();

@@ -31,6 +31,14 @@ var readme = page{
 	},
 }
 
+// ofRabbitMQ makes what a page about the migration from RabbitMQ begins with: its configuration and its definitions.
+const ofRabbitMQ = `
+	mkdir -p /etc/rabbitmq
+	echo 'heartbeat = 10' | tee /etc/rabbitmq/rabbitmq.conf >rabbitmq.conf
+	bartleby ctl -q export_definitions definitions.json
+	bartleby ctl -q add_vhost VHOST
+`
+
 var pages = map[string]page{
 	"README.md": readme, "README.zh-CN.md": readme,
 	"docs/audit.md": {
@@ -146,12 +154,7 @@ var pages = map[string]page{
 		bartleby ctl -q set_permissions -p orders guest '.*' '.*' '.*'
 	`},
 	"docs/takeover.md": {
-		before: `
-			mkdir -p /etc/rabbitmq /etc/bartleby
-			echo 'heartbeat = 10' | tee /etc/rabbitmq/rabbitmq.conf >rabbitmq.conf
-			bartleby ctl -q export_definitions definitions.json
-			bartleby ctl -q add_vhost VHOST
-		`,
+		before: "mkdir -p /etc/bartleby" + ofRabbitMQ,
 		not: map[string]string{
 			"curl":                    "of RabbitMQ on another machine",
 			"sudo install":            installs,
@@ -161,12 +164,7 @@ var pages = map[string]page{
 		},
 	},
 	"docs/zh-CN.md": {
-		before: `
-			mkdir -p /backups/monday /etc/rabbitmq
-			echo 'heartbeat = 10' | tee /etc/rabbitmq/rabbitmq.conf >rabbitmq.conf
-			bartleby ctl -q export_definitions definitions.json
-			bartleby ctl -q add_vhost VHOST
-		`,
+		before: "mkdir -p /backups/monday" + ofRabbitMQ,
 		each: `
 			copy=$PWD/copy$((++copies)) check="check $copy" repair="repair $copy" dry="--dry-run $copy"
 			bartleby ctl -q backup $copy >/dev/null

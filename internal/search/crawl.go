@@ -137,6 +137,11 @@ func (c *crawler) pause() error {
 	return nil
 }
 
+// workedInAll is how long the crawler has worked since it began: its rests are not counted.
+func (c *crawler) workedInAll() time.Duration {
+	return time.Duration(c.worked.Load()) + time.Since(c.since)
+}
+
 // repair makes a store anew that was found damaged.
 func (c *crawler) repair() {
 	c.mu.Lock()

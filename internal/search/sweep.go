@@ -44,7 +44,7 @@ func (c *crawler) sweepPlace(k *vhostIndex, place uint16, ends time.Time) (done 
 	where := p.Where
 	k.Unlock()
 	for {
-		began := time.Now()
+		began := c.workedInAll()
 		k.Lock()
 		w, err := k.window(place, c.store)
 		k.Unlock()
@@ -56,7 +56,7 @@ func (c *crawler) sweepPlace(k *vhostIndex, place uint16, ends time.Time) (done 
 		}
 		k.Lock()
 		p := &k.record.Places[place]
-		p.sweptFor += time.Since(began)
+		p.sweptFor += c.workedInAll() - began
 		if p.sweptTo = w.to; w.to == math.MaxUint64 {
 			p.sweptTo, p.sweepAt = 0, time.Now().Add(busyRest*p.sweptFor)
 			if !p.sweep { // nothing has come up since it began

@@ -70,10 +70,10 @@ type placeRecord struct {
 	holds     bool   // it holds more since: a sweep will find them
 	behind    int64  // messages to be read, about
 
-	sweep    bool      // it has to be compared with what is there,
-	sweepAt  time.Time // from then on;
-	sweptTo  uint64    // up to there it was, in the sweep that goes on
-	sweptFor time.Duration
+	sweep    bool          // it has to be compared with what is there,
+	sweepAt  time.Time     // from then on;
+	sweptTo  uint64        // up to there it was, in the sweep that goes on
+	sweptFor time.Duration // work, without rests
 }
 
 func (p *placeRecord) name() placeName { return placeName{p.Where, p.ID, p.Marked} }

@@ -18,7 +18,7 @@ have_node() { [[ $(node --version 2>/dev/null) =~ ^v([0-9]+) ]] && [ "${BASH_REM
 
 packages=()
 if [ "${1:-}" != modules ]; then
-	command -v "${CHROMIUM:-/usr/bin/chromium}" >/dev/null || packages+=(chromium)
+	command -v "${CHROMIUM:-/usr/bin/chromium-headless-shell}" >/dev/null || packages+=(chromium-headless-shell)
 	[ -d /usr/share/doc/fonts-noto-cjk ] || packages+=(fonts-noto-cjk)
 fi
 have_node || packages+=(nodejs)

@@ -12,7 +12,7 @@ import { basename, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import { Broker } from './lib/broker.js';
-import { desk } from './lib/console.js';
+import { desk, launching } from './lib/console.js';
 import { until } from './lib/wait.js';
 
 const runs = Number(process.env.RUNS || 7);
@@ -248,10 +248,7 @@ async function manyDeadLetters(brokers, browser) {
   );
 }
 
-const server = await chromium.launchServer({
-  executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-dev-shm-usage'],
-});
+const server = await chromium.launchServer(launching);
 const browserGroup = server.process().pid;
 const browser = await chromium.connect(server.wsEndpoint());
 const brokers = [];

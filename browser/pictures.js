@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import { Broker } from './lib/broker.js';
-import { World } from './lib/console.js';
+import { World, launching } from './lib/console.js';
 import { field, order, publish, reject } from './lib/seed.js';
 import { until } from './lib/wait.js';
 
@@ -17,10 +17,7 @@ mkdirSync(directory, { recursive: true });
 
 const world = new World();
 world.broker = await Broker.start('pictures');
-world.browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-dev-shm-usage'],
-});
+world.browser = await chromium.launch(launching);
 const { broker } = world;
 const usual = { width: 1200, height: 750 };
 

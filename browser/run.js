@@ -2,7 +2,7 @@
 //
 //   run.js [BINARY [SPEC...]]    BINARY is build/bartleby unless named, a spec a file of specs/ without .spec.js
 //
-// CHROMIUM is the browser, /usr/bin/chromium unless named. browser/deps.sh installs what is needed. Logs and pictures of what
+// CHROMIUM is the browser, /usr/bin/chromium-headless-shell unless named. browser/deps.sh installs what is needed. Logs and pictures of what
 // failed are in build/browser, pictures of the pages in build/screenshots.
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -40,7 +40,7 @@ if (!existsSync(binary)) {
   process.exit(1);
 }
 mkdirSync(build, { recursive: true });
-const stream = run({ files: specs.map((s) => join(here, 'specs', s)), concurrency: 2, timeout: 600_000 });
+const stream = run({ files: specs.map((s) => join(here, 'specs', s)), concurrency: 3, timeout: 600_000 });
 stream.on('test:pass', (t) => report('ok', t));
 stream.on('test:fail', (t) => report('not ok', t));
 stream.on('test:diagnostic', ({ message }) => {

@@ -9,9 +9,15 @@ import { build, patience, screenshots, until } from './wait.js';
 import { words } from './words.js';
 import { findings } from './axe.js';
 
+/** How the browser is started: the engine of Debian's chromium without its user interface, unless CHROMIUM names another. */
+export const launching = {
+  executablePath: process.env.CHROMIUM || '/usr/bin/chromium-headless-shell',
+  args: ['--no-sandbox', '--disable-dev-shm-usage'],
+};
 export const desk = { width: 1280, height: 800 };
 export const phone = { width: 390, height: 844 };
 
+/** @typedef {{language?: string, scheme?: any, viewport?: any, user?: string, timeout?: number} & import('playwright-core').BrowserContextOptions} Options */
 /** @typedef {Pick<import('playwright-core').Page, 'getByRole' | 'getByLabel' | 'getByText' | 'locator'>} Within */
 
 /** A page of the console, and what went wrong in it. */
@@ -52,13 +58,6 @@ export class Console {
   expect(pattern) {
     this.#expected.push(pattern);
     this.wrong = this.wrong.filter((w) => !pattern.test(w));
-  }
-
-  /** Leaves the page, whose errors were expected; those of the next test are not. */
-  async rest() {
-    await this.page.goto('about:blank');
-    this.#expected = [];
-    this.#asked.clear(); // the browser does not tell of each request that it gave up
   }
 
   /** Shows a path of the console, such as /queues, in this console's language. */
@@ -152,13 +151,7 @@ export class World {
     const world = new World();
     world.name = name;
     before(async () => {
-      const [broker, browser] = await Promise.all([
-        Broker.start(name),
-        chromium.launch({
-          executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
-          args: ['--no-sandbox', '--disable-dev-shm-usage'],
-        }),
-      ]);
+      const [broker, browser] = await Promise.all([Broker.start(name), chromium.launch(launching)]);
       Object.assign(world, { broker, browser });
       await prepare(broker);
     });
@@ -169,8 +162,8 @@ export class World {
     return world;
   }
 
-  /** @param {{language?: string, scheme?: any, viewport?: any, user?: string} & import('playwright-core').BrowserContextOptions} [options] */
-  async console({ language = 'en', scheme = 'light', viewport = desk, user = 'guest:guest', ...rest } = {}) {
+  /** @param {Options} [options] */
+  async #context({ language = 'en', scheme = 'light', viewport = desk, user: _, timeout: __, ...rest } = {}) {
     const context = await this.browser.newContext({
       viewport,
       colorScheme: scheme,
@@ -184,37 +177,55 @@ export class World {
         console.error(`the content security policy forbids ${e.violatedDirective} ${e.blockedURI}`),
       );
     });
-    const shown = new Console(this, context, await context.newPage(), language);
+    return context;
+  }
+
+  /**
+   * A page that nobody has used. Its browser context may be one that was used before: what a page can store is removed,
+   * and what the browser caches is kept.
+   * @param {Options} [options]
+   */
+  async console(options = {}, context = undefined) {
+    const { language = 'en', user = 'guest:guest' } = options;
+    const used = context;
+    context ||= await this.#context(options);
+    const page = await context.newPage();
+    if (used) {
+      const session = await context.newCDPSession(page);
+      await session.send('Storage.clearDataForOrigin', { origin: this.broker.http, storageTypes: 'local_storage' });
+      await session.detach();
+      await context.clearCookies();
+    }
+    const shown = new Console(this, context, page, language);
     const [name, password] = (user || '').split(':');
     if (user) await shown.logIn(name, password);
     return shown;
   }
 
   /**
-   * A test in a browser of its own: words says what is broken if it fails; play gets the console, which has to be clean afterwards.
-   * With shared it goes on in the browser of the test before that was asked for alike.
+   * A test with a page of its own: words says what is broken if it fails; play gets the console, which has to be clean
+   * afterwards. Tests with the same options share a browser context, because loading the console into a new one takes a
+   * second; a context is used again only after a test that passed.
    */
   test(words, options, play = options) {
     test(`${this.name}: ${words}`, { timeout: options.timeout || 90_000 }, async (t) => {
-      const { shared, ...how } = options === play ? {} : options;
+      const how = options === play ? {} : options;
       const key = JSON.stringify(how);
-      const shown = (shared && this.#kept.get(key)) || (await this.console(how));
+      const kept = this.#kept.get(key);
       this.#kept.delete(key);
+      const shown = await this.console(how, kept);
       try {
         await play(shown, t);
         shown.clean();
-        if (shared) {
-          await shown.rest();
-          this.#kept.set(key, shown);
-        }
+        await shown.page.close();
+        this.#kept.set(key, shown.context);
       } catch (error) {
         const path = join(build, `failed-${this.name}-${words.replace(/[^a-z0-9]+/gi, '-').slice(0, 60)}.png`);
         await shown.page.screenshot({ path }).catch(() => {}); // the page may have gone
         if (shown.wrong.length) error.message += `\nthe page complained: ${shown.wrong.join('\n')}`;
         error.message += `\nat ${shown.page.url()}; its picture is ${path.slice(path.indexOf('build/'))}`;
+        await shown.context.close();
         throw error;
-      } finally {
-        if (this.#kept.get(key) !== shown) await shown.context.close();
       }
     });
   }

@@ -311,6 +311,7 @@ world.test(
     await c.broker.depth('oops.dead', 3);
 
     await discard();
+    await c.broker.depth('oops.dead', 0);
     const last = (await c.broker.get('x/redrives/%2F')).map((j) => j.id).sort((a, b) => b - a)[0];
     await c.open(`/jobs/%2F/${last}`);
     await c.button('jobs.undo').waitFor();

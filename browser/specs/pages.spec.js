@@ -69,7 +69,7 @@ const views = [
 const called = (path) => path.replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'overview';
 
 for (const path of [...paths, ...views]) {
-  world.test(`${path}: light, dark, on a phone`, { shared: true }, async (c) => {
+  world.test(`${path}: light, dark, on a phone`, async (c) => {
     await c.page.setViewportSize(desk);
     await show(c, path);
     await c.picture(`${called(path)}.en`, { fullPage: true });
@@ -84,7 +84,7 @@ for (const path of [...paths, ...views]) {
     assert.ok(wide <= 0, `on a phone the page is ${wide} pixels too wide`);
   });
 
-  world.test(`${path}: in Chinese`, { language: 'zh-CN', shared: true }, async (c) => {
+  world.test(`${path}: in Chinese`, { language: 'zh-CN' }, async (c) => {
     await show(c, path);
     await c.picture(`${called(path)}.zh-CN`, { fullPage: true });
     assert.deepEqual(await english(c), [], 'what is not translated');

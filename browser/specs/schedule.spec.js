@@ -331,7 +331,9 @@ world.test(
     assert.ok(Math.abs(only.due_ms - sent.times[1] - 2 * 60 * minute) < minute, `due at ${only.due_ms}`);
     await send('/queues/%2F/typed', async () => {
       await c.text('publish.waits_in_queue').waitFor();
-      assert.equal(await c.field('publish.schedule_key', {}, c.dialog).isEditable(), false);
+      await until('the field of the key to be read-only', async () => {
+        return !(await c.field('publish.schedule_key', {}, c.dialog).isEditable());
+      });
       await fill('publish.deliver_after', '15m');
     });
     await until('the message to wait in its queue', async () => {

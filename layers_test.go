@@ -83,6 +83,8 @@ var house = []room{
 	{path: "internal/regex", floor: ground, column: decides, never: world, passive: true},
 	// duration is how people write durations, wherever they come in.
 	{path: "internal/duration", floor: ground, column: decides, never: world, passive: true},
+	// fullwidth is what Chinese keyboards write for ASCII, wherever it comes in.
+	{path: "internal/fullwidth", floor: ground, column: decides, never: world, passive: true},
 	// memory is for bodies, on their way in and where they stay.
 	{path: "internal/memory", floor: ground, column: decides, never: world, passive: true},
 	// liveheap is for tests of every floor.
@@ -90,14 +92,15 @@ var house = []room{
 	// contrib is files that the broker serves as they are.
 	{path: "contrib", floor: ground, column: between, never: world, passive: true},
 	// sift is the language in which messages are asked for: the vhost, the index and the frontends mean the same by it.
-	{path: "internal/filter", floor: ground, column: decides, imports: []string{"internal/amqp", "internal/duration"}, never: world, passive: true},
+	{path: "internal/filter", floor: ground, column: decides, never: world, passive: true,
+		imports: []string{"internal/amqp", "internal/duration", "internal/fullwidth"}},
 	// turns is about goroutines and time, and of nothing of ours.
 	{path: "internal/fairshare", floor: ground, column: between, never: io},
 	{path: "internal/vfs", floor: ground, column: remembers, never: []string{"net", "log"}},
 
 	{path: "internal/topology", floor: machines, column: decides, imports: []string{"internal/amqp"}, never: world, passive: true},
 	{path: "internal/settings", floor: machines, column: decides, never: world, passive: true,
-		imports: []string{"internal/amqp", "internal/deadline", "internal/duration", "internal/regex"}},
+		imports: []string{"internal/amqp", "internal/deadline", "internal/duration", "internal/fullwidth", "internal/regex"}},
 	{path: "internal/queue", floor: machines, column: decides, never: world, passive: true,
 		imports: []string{"internal/amqp", "internal/deadline", "internal/storage"}},
 	{path: "internal/accounts", floor: machines, column: decides, imports: []string{"internal/amqp", "internal/regex"},

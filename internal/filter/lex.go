@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/bartleby-mq/bartleby/internal/fullwidth"
 )
 
 // An Error says what is wrong with a filter, and where.
@@ -104,7 +106,7 @@ func (l *lexer) space(i int) bool {
 
 // sign is how many bytes a sign of ASCII, or its full-width form, takes here; 0 if another character stands here.
 func (l *lexer) sign(c byte) int {
-	if r, n := utf8.DecodeRuneInString(l.text[l.at:]); folded(r) == rune(c) {
+	if r, n := utf8.DecodeRuneInString(l.text[l.at:]); fullwidth.Fold(r) == rune(c) {
 		return n
 	}
 	return 0
@@ -115,7 +117,7 @@ func (l *lexer) field(w *written) error {
 	begin := l.at
 	for !l.space(l.at) {
 		r, n := utf8.DecodeRuneInString(l.text[l.at:])
-		switch c := folded(r); c {
+		switch c := fullwidth.Fold(r); c {
 		case ':', '>', '<', '=':
 			w.name = l.fieldName(w)
 			known := isField(w.name)
@@ -164,22 +166,11 @@ func (l *lexer) field(w *written) error {
 // fieldName is the name that was taken. Full-width characters are folded if that makes it one of a field.
 func (l *lexer) fieldName(w *written) string {
 	name := joined(w.parts)
-	if narrow := foldedText(name); narrow != name && !isField(name) && isField(narrow) {
+	if narrow := fullwidth.FoldText(name); narrow != name && !isField(name) && isField(narrow) {
 		return narrow
 	}
 	return name
 }
-
-// folded is the ASCII character of a full-width one, U+FF01 to U+FF5E; others stay what they are.
-func folded(r rune) rune {
-	if r >= '！' && r <= '～' {
-		return r - '！' + '!'
-	}
-	return r
-}
-
-// foldedText folds all characters of a text.
-func foldedText(s string) string { return strings.Map(folded, s) }
 
 // isField reports whether there is a field with that name.
 func isField(name string) bool {
@@ -213,7 +204,7 @@ func (l *lexer) value(w *written) ([]chunk, error) {
 			r, n := utf8.DecodeRuneInString(l.text[l.at:])
 			part := l.text[l.at : l.at+n]
 			if r == '＊' || r == '？' && f != nil && f.kind != free {
-				part = string(folded(r)) // a question mark in words is punctuation
+				part = string(fullwidth.Fold(r)) // a question mark in words is punctuation
 			}
 			v = appendSoft(v, part)
 			l.at += n

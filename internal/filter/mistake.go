@@ -3,6 +3,8 @@ package filter
 import (
 	"fmt"
 	"regexp"
+
+	"github.com/bartleby-mq/bartleby/internal/fullwidth"
 )
 
 // likeField is a term that looks like a field with a value, sign is what stands before a value.
@@ -55,11 +57,11 @@ func (l *lexer) mistake(w *written, term, before string) *Error {
 		}
 	}
 	if m := chineseField.FindStringSubmatch(term); m != nil && w.name == "" && chinese[m[2]] != "" {
-		sign, value := foldedText(m[3]), m[4]
+		sign, value := fullwidth.FoldText(m[3]), m[4]
 		if to, ok := synonyms[value]; ok {
 			value = to
 		}
-		return l.fail(w, meant(foldedText(m[1]), chinese[m[2]], sign, value))
+		return l.fail(w, meant(fullwidth.FoldText(m[1]), chinese[m[2]], sign, value))
 	}
 	m := sign.FindStringSubmatch(term)
 	if m == nil || before == "" {

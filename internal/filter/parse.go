@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bartleby-mq/bartleby/internal/fullwidth"
 )
 
 // Parse reads a filter; now, in ms since the Unix epoch, is what ages count from and words such as today mean. An
@@ -129,7 +131,7 @@ func (t *term) alternative(w *written, i int, v []chunk, now int64) (known []str
 	case word:
 		return t.word(w, i, v)
 	case text, name:
-		if s := foldedText(v[0].text); !v[0].hard && (s[0] == '>' || s[0] == '<') {
+		if s := fullwidth.FoldText(v[0].text); !v[0].hard && (s[0] == '>' || s[0] == '<') {
 			return nil, fmt.Errorf("%s is text and cannot be compared with < or >; quote a value that starts with "+
 				"one of them", f.Name)
 		}
@@ -147,7 +149,7 @@ func (t *term) alternative(w *written, i int, v []chunk, now int64) (known []str
 	if len(v) != 1 || v[0].hard {
 		return nil, fmt.Errorf("%s is compared with numbers; do not quote numbers", t.field.Name)
 	}
-	narrow := foldedText(v[0].text)
+	narrow := fullwidth.FoldText(v[0].text)
 	s, err := t.span(narrow, read, now)
 	if err == nil {
 		t.spans = append(t.spans, s)
@@ -176,7 +178,7 @@ var synonyms = map[string]string{"reject": "rejected", "nack": "rejected", "nack
 func (t *term) word(w *written, i int, v []chunk) (known []string, err error) {
 	s := joined(v)
 	if isSoft(v, s) && !strings.ContainsAny(s, "*?") {
-		s = foldedText(s)
+		s = fullwidth.FoldText(s)
 		s = strings.ReplaceAll(strings.ToLower(s), "-", "_")
 		if to, ok := synonyms[s]; ok && !slices.Contains(t.field.words, s) {
 			s = to
@@ -199,7 +201,7 @@ func (t *term) typed(w *written, i int, v []chunk) error {
 		return nil
 	}
 	if len(v) == 1 && !v[0].hard {
-		narrow := foldedText(v[0].text)
+		narrow := fullwidth.FoldText(v[0].text)
 		b, ok, err := newBounds(narrow)
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/duration"
+	"github.com/bartleby-mq/bartleby/internal/fullwidth"
 )
 
 // Backoff is how the wait of a message grows that comes back again and again. Source: linear is RabbitMQ 4.3's,
@@ -34,11 +35,11 @@ const (
 // parseSteps reads a list of waits such as 10m,30m,1h, in ms.
 func parseSteps(text string) (steps []int64, err error) {
 	for _, r := range text {
-		switch {
-		case r == '、':
+		if r == '、' {
 			return nil, errors.New("'、' does not separate steps: write ','")
-		case r >= '！' && r <= '～':
-			return nil, fmt.Errorf("'%c' is a full-width character: write '%c'", r, r-'！'+'!')
+		}
+		if narrow := fullwidth.Fold(r); narrow != r {
+			return nil, fmt.Errorf("'%c' is a full-width character: write '%c'", r, narrow)
 		}
 	}
 	for step := range strings.SplitSeq(text, ",") {

@@ -222,8 +222,8 @@ func (t *term) typed(w *written, i int, v []chunk) error {
 func unknownField(l *lexer, w *written) *Error {
 	e := l.fail(w, noField(w.name))
 	e.Code = "field"
-	if near := chinese[w.name]; near != "" {
-		e.Known = []string{near}
+	if says := inEnglish(e.Term); says != "" {
+		e.Text = says
 	} else if near := closest(fieldWord(w.name), 1, 3); near != "" {
 		e.Known = []string{near}
 	} else {

@@ -18,7 +18,8 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"a reson:expired", "field", "reson:expired", 3, "known: reason"},
 		{"上海 qeue:x", "field", "qeue:x", 4, "known: queue"},
-		{"原因:rejected", "field", "原因:rejected", 1, "known: reason"},
+		{"原因:rejected", "field", "原因:rejected", 1, "write reason:rejected;"}, {"a -消息ID:x", "field", "-消息ID:x", 3, "write -message-id:x;"},
+		{"消息头.租户:105", "field", "消息头.租户:105", 1, "write header.租户:105;"}, {"客户:张三", "field", "客户:张三", 1, "known: reason, "},
 		{"queue：＞x", "value", "queue：＞x", 1, "cannot be compared"}, {"－ a", "syntax", "－", 1, "minus"},
 		{"http://x", "field", "http://x", 1, "quote text that contains : or ="},
 		{"reason:gone", "value", "reason:gone", 1, "known: rejected, expired, maxlen, delivery_limit, republished"},
@@ -74,6 +75,10 @@ func TestMistakes(t *testing.T) {
 		"x －来源：订单.支付":           "character 3: write -source:订单.支付;",
 		"次数＞＝3":                 "write count>=3;",
 		`type = "order placed"`: "write type:\"order placed\";",
+
+		"最近一次成为死信的原因：过期": "write reason:expired;",
+		"消息头.租户：acme":    "write header.租户:acme;",
+		"消息体.$.金额＞5":     "write body.$.金额>5;",
 	} {
 		e := (*Error)(nil)
 		if err := Mistake(text); !errors.As(err, &e) || !strings.Contains(e.Error(), says) {
@@ -84,7 +89,7 @@ func TestMistakes(t *testing.T) {
 		"", "reason=expired", "reason:expired", "tenant=acme", "a = b", "x > 3", "order=4711", `"reason!=expired"`,
 		"queue:x = y",
 		`reason "=" expired`, "<b>bold</b>", "count>3", "count=3", "-queue=a", `"reason" = x`,
-		"客户：张三", `"原因：rejected"`, "原因", "原因：",
+		"客户：张三", `"原因：rejected"`, "原因", "原因：", "状态.x：y",
 		"k=1", "header.a=1", "body.$.a=1",
 	} {
 		if err := Mistake(text); err != nil {

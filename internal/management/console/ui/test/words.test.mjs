@@ -281,6 +281,15 @@ test('every field of filters is offered, and called something', () => {
   for (const name of known) for (const all of [en, zh]) assert.ok(all[`field.${name}`], name);
 });
 
+test('a field that is written as it is called in Chinese is refused with its name', () => {
+  const go = readFileSync(`${root}/../../../filter/mistake.go`, 'utf8');
+  const names = new Map([...go.matchAll(/"(\p{Script=Han}+(?:ID)?)": "([\w-]+)"/gu)].map((m) => [m[1], m[2]]));
+  for (const [name] of fields.filter(([f]) => !f.endsWith('.'))) {
+    const called = zh[`field.${name}`].replace(/（.*）|\s/g, '');
+    assert.equal(names.get(called), name, called);
+  }
+});
+
 test('no text stands in a module', () => {
   // A word between tags that is no expression: names that no language translates are allowed.
   const names = /^(Bartleby|Ctrl K|AMQP|HTTP|x-[\w-]+|[\W\d_]*)$/;

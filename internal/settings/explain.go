@@ -98,7 +98,7 @@ func (r *Rules) alternate(s *Subject) Setting {
 	if a, ok := s.Arguments.Get(key); ok {
 		t.Value, t.Source, t.Why = a, FromArgument, "no other source sets it"
 		if hasPolicy {
-			t.Why = fmt.Sprintf("%s; policy '%s' sets %s", argumentWins.text, p.Name, Show(byPolicy))
+			t.Why = fmt.Sprintf("%s; policy '%s' sets %s", argumentWins.text, p.Name, showAs(key, byPolicy))
 		}
 	} else if hasPolicy {
 		t.Value, t.Source, t.From, t.Why = byPolicy, FromPolicy, p.Name, "no other source sets it"
@@ -114,11 +114,23 @@ type offer struct {
 	alone  amqp.Value // what would be in force if nobody else asked for anything
 }
 
-func (o *offer) String() string {
+// of is the offer in words; name is that of the setting.
+func (o *offer) of(name string) string {
 	if o.source == FromArgument {
-		return "the argument sets " + Show(o.asked)
+		return "the argument sets " + showAs(name, o.asked)
 	}
-	return fmt.Sprintf("%s '%s' sets %s", o.source, o.from, Show(o.asked))
+	return fmt.Sprintf("%s '%s' sets %s", o.source, o.from, showAs(name, o.asked))
+}
+
+// showAs is Show for a sentence about a setting, which would end without a word for an empty text.
+func showAs(name string, a amqp.Value) string {
+	if s := Show(a); s != "" {
+		return s
+	}
+	if strings.HasSuffix(name, "-exchange") {
+		return "the default exchange"
+	}
+	return "an empty text"
 }
 
 // lifts reports whether the offer is that there be no limit, which none in force comes from then.
@@ -167,13 +179,13 @@ func (r *Rules) explain(x *setting, s *Subject) Setting {
 		w := &offers[winner]
 		t.Source, t.From, t.Why = w.source, w.from, "no other source sets it"
 		if w.asked.Kind == amqp.KindString && w.asked.Str != t.Value.Str && x.name == "overflow" {
-			t.Why = w.String() + ", which a quorum queue treats as " + t.Value.Str
+			t.Why = w.of(x.name) + ", which a quorum queue treats as " + t.Value.Str
 		}
 	}
 	var others []string
 	for i := range offers {
 		if i != winner {
-			others = append(others, offers[i].String())
+			others = append(others, offers[i].of(x.name))
 		}
 	}
 	switch {

@@ -145,6 +145,16 @@ func TestExplainWhy(t *testing.T) {
 	if i := strict.Ignored(bare); len(i) != 2 || i[0].Name != "dead-letter-exchange" || i[0].Why != "the option dlx-by-argument-only is on" {
 		t.Errorf("%+v", i)
 	}
+	empty := &Rules{NewPolicies(), OptionsOf(nil)}
+	empty.policies.Set(Policy{Name: "e", ApplyTo: "queues", Definition: amqp.Table{
+		{Name: "dead-letter-exchange", Value: amqp.String("")}, {Name: "dead-letter-routing-key", Value: amqp.String("")}}})
+	both := &Subject{Name: "q", Type: "classic", Arguments: amqp.Table{
+		{Name: "x-dead-letter-exchange", Value: amqp.String("a")}, {Name: "x-dead-letter-routing-key", Value: amqp.String("k")}}}
+	for i, sets := range []string{"the default exchange", "an empty text"} {
+		if e := empty.Explain(both)[i]; e.Why != "the argument overrides policies; policy 'e' sets "+sets {
+			t.Errorf("%+v", e)
+		}
+	}
 	var standings []string
 	for _, p := range r.Standings(s) {
 		standings = append(standings, p.Name+": "+p.Why)

@@ -322,6 +322,8 @@ test('what the broker says of settings is found in the dictionaries, and says th
     );
   }
   assert.equal(said('something else', say), 'something else');
+  const nameless = said("policy 'p' sets the default exchange", say, (value) => (value === '' ? '(default)' : value));
+  assert.equal(nameless, "policy 'p' sets (default)");
 });
 
 test('the scrape configuration is that of the documentation, for the listener that the broker has', () => {

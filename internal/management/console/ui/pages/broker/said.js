@@ -69,6 +69,8 @@ export const parts = (text) =>
         .split('; ')
         .flatMap((x) => (find(x) ? [x] : x.split(/, (?=the argument sets |option '|policy '|operator policy ')/)));
 
+const nothing = ['the default exchange', 'an empty text']; // what the broker writes for a value that is empty
+
 // said is a text in another language: translate(key, params) gives the words, write(value) a value as people read it. What is not known
 // stays as it is.
 export function said(text, translate, write = (value) => value) {
@@ -77,6 +79,7 @@ export function said(text, translate, write = (value) => value) {
     if (!f) return x;
     if (f.params.asked) f.params.asked = said(f.params.asked, translate, write);
     if (/^-?\d+$/.test(f.params.value)) f.params.value = write(Number(f.params.value));
+    if (nothing.includes(f.params.value)) f.params.value = write('');
     return translate(f.key, f.params);
   });
   return all.reduce((a, b) => translate('said.both', { a, b }));

@@ -27,6 +27,12 @@ world.test('the palette speaks another language, in its name or in ours', async 
   await type(c, '英文');
   await c.page.keyboard.press('Enter');
   await c.page.locator('html[lang="en"]').waitFor();
+  await type(c, 'switch language');
+  await c.page.keyboard.press('Enter');
+  await c.page.locator('html[lang="zh-CN"]').waitFor();
+  await type(c, '切换语言');
+  await c.page.keyboard.press('Enter');
+  await c.page.locator('html[lang="en"]').waitFor();
 });
 
 world.test('the keyboard stays at the button that chooses the language', async (c) => {
@@ -158,6 +164,8 @@ const typed = [
   ['zh-CN', '告警', 'monitoring.title'],
   ['zh-CN', '改期', 'schedule.title'],
   ['zh-CN', '权限', 'users.title'],
+  ['zh-CN', '切换', 'vhosts.title'],
+  ['zh-CN', '切换主题', 'frame.theme', { name: '深色' }],
 ];
 // first are those that Enter opens.
 const first = ['prometheus', 'grafana', 'alerts', 'alarms', 'monitoring', 'metrics', 'pause', '告警'];

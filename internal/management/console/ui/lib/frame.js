@@ -165,7 +165,10 @@ function everywhere() {
     { title: 'frame.log_out', run: leave },
   ];
 }
-const languageWords = { en: 'english language 英文 英语', 'zh-CN': 'chinese language zhongwen 中文 汉语' };
+const languageWords = {
+  en: 'english language switch 英文 英语 切换语言',
+  'zh-CN': 'chinese language switch zhongwen 中文 汉语 切换语言',
+};
 
 // Badge shows beside a page's name what is new there: jobs that have stopped, or else run, messages that died since the
 // page was seen.

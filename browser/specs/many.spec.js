@@ -1,6 +1,7 @@
-// Ten thousand queues in a list.
+// Long lists: ten thousand queues, and as many messages as are shown at a time.
 import assert from 'node:assert/strict';
 import { World } from '../lib/console.js';
+import { publish, queues, reject } from '../lib/seed.js';
 
 const count = 10_000;
 const world = World.of('many', async (broker) => {
@@ -54,4 +55,34 @@ world.test('ten thousand queues are listed, filtered and paged; the page never h
     lengths.slice(0, 3).every((n) => n < answerMax),
     `the answers have ${lengths.join()} bytes`,
   );
+});
+
+world.test('a list of as many messages as are shown at a time has no button for more', async (c) => {
+  const channel = await c.broker.channel();
+  await queues(channel, {
+    whole: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'whole.dead' },
+    'whole.dead': {},
+  });
+  const die = async (n, all) => {
+    const bodies = Array.from({ length: n }, (_, i) => ({ body: { i } }));
+    await publish(channel, '', 'whole', bodies);
+    await reject(channel, 'whole', n);
+    await c.broker.depth('whole.dead', all);
+  };
+  const more = c.button('table.more');
+  const lists = ['/letters?view=list&filter=queue:whole.dead', '/queues/%2F/whole.dead?tab=messages'];
+  await die(100, 100);
+  for (const path of lists) {
+    await c.open(path);
+    await c.text('table.rows', { n: 100 }).waitFor();
+    assert.equal(await more.count(), 0, path);
+  }
+  await die(1, 101);
+  for (const path of lists) {
+    await c.open(path);
+    await c.text('table.so_far', { n: 100 }).waitFor();
+    await more.click();
+    await c.text('table.rows', { n: 101 }).waitFor();
+    assert.equal(await more.count(), 0, path);
+  }
 });

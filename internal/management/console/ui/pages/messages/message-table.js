@@ -1,5 +1,5 @@
 // A list of messages in portions: of one queue, of the lost letters, or of everything that died in a virtual host.
-import { html, useEffect, useRef, useState } from '../../lib/html.js';
+import { html, useEffect, useMemo, useRef, useState } from '../../lib/html.js';
 import { t, num, size, dateTime, word } from '../../lib/i18n.js';
 import { go } from '../../lib/router.js';
 import { indexed, topic, useAgain, useData } from '../../lib/live.js';
@@ -12,17 +12,17 @@ import { exceptionOf, keyOf, page, placeOf, readSome, reasonOf, sourceOf, withHe
 import { total } from './timeline.js';
 import { Reason, State } from './badges.js';
 
-const portion = 100;
+const portion = 100; // messages that are shown at a time; one more is read, which says that there are more
 
 // useMessages reads a list: path of the API, query (filter, order). It is empty while the filter is wrong.
 // It is read again when something died, but not while it is held: then somebody selects or reads on.
 export function useMessages(list, query, { hold = false } = {}) {
   const key = JSON.stringify([list, query]);
-  const [read, setRead] = useState(null); // {key, items, next, partial}: what was read on, from the first portion
+  const [read, setRead] = useState(null); // {key, items, next, partial, most}: what was read on, and how many of it are shown
   const [busy, setBusy] = useState(false);
   const more = read?.key === key ? read : null;
   const still = hold || !!more;
-  const first = useData((abort) => withHeaders((q) => readSome(list, q, portion, abort), query), [list, query], {
+  const first = useData((abort) => withHeaders((q) => readSome(list, q, portion + 1, abort), query), [list, query], {
     every: 0,
     on: still ? [] : ['letters'],
   });
@@ -31,13 +31,18 @@ export function useMessages(list, query, { hold = false } = {}) {
   latest.current = key;
   const wrong = first.error?.status === 400 ? t('filter.invalid') : ''; // then no list is that of the filter
   const now = wrong ? null : more || first.data;
-  const found = t(now?.next ? 'letters.found_least' : 'letters.found', { n: now?.items.length || 0 });
+  const items = useMemo(() => now?.items.slice(0, now.most ?? portion) || [], [now]);
+  const goesOn = !!now && (items.length < now.items.length || !!now.next);
+  const found = t(goesOn ? 'letters.found_least' : 'letters.found', { n: items.length });
   useFound(query.filter, first.at, found);
   const load = async () => {
     setBusy(true);
     try {
-      const got = await withHeaders((q) => readSome(list, q, portion), { ...query, after: now.next });
-      if (latest.current === key) setRead({ ...now, ...got, key, items: [...now.items, ...got.items] });
+      const most = items.length + portion;
+      const wanted = most + 1 - now.items.length;
+      const got = now.next && (await withHeaders((q) => readSome(list, q, wanted), { ...query, after: now.next }));
+      const all = got ? [...now.items, ...got.items] : now.items;
+      if (latest.current === key) setRead({ ...now, ...got, key, items: all, most });
     } catch (error) {
       toast(reasonText(error), 'bad');
     }
@@ -52,12 +57,12 @@ export function useMessages(list, query, { hold = false } = {}) {
   if (since.current.at !== first.at || since.current.died === null) since.current = { at: first.at, died };
   const fresh = still && died !== null && since.current.died !== null ? Math.max(0, died - since.current.died) : 0;
   return {
-    items: now?.items || [],
+    items,
     known: first.data !== undefined || !!wrong,
     wrong,
     error: first.error,
     loading: first.loading,
-    next: now?.next,
+    next: goesOn,
     busy,
     load,
     refresh,

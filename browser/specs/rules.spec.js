@@ -448,3 +448,45 @@ world.test('a form that is a page asks before what was put into it is dropped', 
   await c.page.reload();
   assert.equal(left, 1, 'the browser asks before it leaves the console');
 });
+
+world.test('another virtual host and the end of the session ask before they drop a form that is a page', async (c) => {
+  const asks = c.page.getByRole('dialog', { name: c.say('frame.leave_draft_title'), exact: true });
+  const answer = async (key) => {
+    await c.button(key, {}, asks).click();
+    await asks.waitFor({ state: 'detached' });
+  };
+  const pattern = c.field('policies.pattern');
+  const chosen = c.page.locator('label.vhost select');
+  await c.broker.put('vhosts/elsewhere', {});
+  await c.broker.put('permissions/elsewhere/guest', { configure: '.*', write: '.*', read: '.*' });
+  for (const vhost of ['%2F', 'elsewhere']) {
+    const body = { pattern: `^in ${vhost}$`, definition: { 'message-ttl': 1000 }, 'apply-to': 'queues' };
+    await c.broker.put(`policies/${vhost}/twice`, body);
+  }
+  await c.open('/policies/edit?vhost=%2F&policy=twice');
+  await until('the policy', async () => (await pattern.inputValue()) === '^in %2F$');
+  await pattern.fill('^half$');
+  await chosen.selectOption('elsewhere');
+  await answer('frame.keep_draft');
+  assert.equal(await pattern.inputValue(), '^half$');
+  assert.equal(await chosen.inputValue(), '/');
+  await c.page.locator('.top details').last().locator('summary').click();
+  await c.button('frame.log_out').click();
+  await answer('frame.keep_draft');
+  assert.equal(await pattern.inputValue(), '^half$');
+  await chosen.selectOption('elsewhere');
+  await answer('frame.leave_draft');
+  await until('the policy of the other', async () => (await pattern.inputValue()) === '^in elsewhere$');
+  await chosen.selectOption('/'); // nothing was typed
+  await until('the policy', async () => (await pattern.inputValue()) === '^in %2F$');
+
+  await c.open('/policies/edit?vhost=%2F');
+  await pattern.fill('^new$');
+  await chosen.selectOption('elsewhere'); // a new policy is where its own field says
+  assert.equal(await pattern.inputValue(), '^new$');
+  assert.equal(await asks.count(), 0);
+  await c.choose('frame.log_out');
+  await answer('frame.leave_draft');
+  await c.button('login.submit').waitFor();
+  await c.broker.api('DELETE', 'vhosts/elsewhere');
+});

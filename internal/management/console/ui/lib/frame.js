@@ -2,7 +2,7 @@
 // everywhere; and the page that the address asks for.
 import { html, signal, useEffect, useLayoutEffect, useRef, useState, useErrorBoundary } from './html.js';
 import { t, lang, languages, chooseLanguage, short, span } from './i18n.js';
-import { route, find, href, go } from './router.js';
+import { route, find, href, go, mayLeave } from './router.js';
 import { user, logOut, may } from './session.js';
 import { theme, themes, nextTheme, density, shortcutsOn } from './theme.js';
 import { paused, stream, running, heard, now, returns, topic, useTopic } from './live.js';
@@ -201,7 +201,8 @@ function changeTheme() {
   announce(t('frame.theme', { name: t(`theme.${theme.value}`) }));
 }
 
-const leave = () =>
+const leave = async () =>
+  (await mayLeave()) &&
   attempt(async () => {
     await logOut();
     dropToasts();
@@ -212,7 +213,11 @@ function Top({ palette, shownNav, showNav }) {
     <button type="button" class="plain burger" id="burger" aria-expanded=${shownNav} aria-controls="nav" aria-label=${t('frame.navigation')} onClick=${() => showNav(!shownNav)}><${Icon} name="menu" /></button>
     <a class="brand" href=${href('/')}><img src=${icon} alt="" width="26" height="26" /><span>Bartleby</span></a>
     <label class="vhost"><span class="hidden">${t('frame.vhost')}</span>
-      <select value=${vhost.value} onChange=${(e) => chooseVHost(e.target.value)}>
+      <select value=${vhost.value} onChange=${(e) => {
+        const name = e.target.value;
+        e.target.value = vhost.value; // until it is chosen: a draft may be in its way
+        chooseVHost(name);
+      }}>
         <option value="" selected=${vhost.value === ''}>${t('frame.all_vhosts')}</option>
         ${vhosts.value.map((v) => html`<option value=${v} selected=${v === vhost.value}>${v}</option>`)}
       </select></label>

@@ -136,14 +136,14 @@ const closeDraft = () => ({
 });
 
 // useDraft is for a form that is a page: if what it holds is not as it was at first, it is not lost without a question, unless
-// letGo says that it is saved. Null is nothing, undefined a text that is no value.
-export function useDraft(holds) {
+// letGo says that it is saved. Null is nothing, undefined a text that is no value. of are the names in the query that say what it is about.
+export function useDraft(holds, of = []) {
   const now = JSON.stringify(holds, (_, v) => (v === undefined ? 0 : (v ?? undefined)));
   const before = useRef(now);
   const changed = now !== before.current;
   useLayoutEffect(() => {
     if (!changed) return undefined;
-    hold(() => confirm({ ...closeDraft(), title: t('frame.leave_draft_title'), action: t('frame.leave_draft') }));
+    hold(() => confirm({ ...closeDraft(), title: t('frame.leave_draft_title'), action: t('frame.leave_draft') }), of);
     return letGo;
   }, [changed]);
 }

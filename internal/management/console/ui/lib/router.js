@@ -62,31 +62,43 @@ const placeNow = () => history.state?.place || 0;
 let place = placeNow(); // of the page that is shown among those of the history
 
 let asks = null; // asks whether what was typed into the page may be lost
+let kept = []; // the names in the query that say what that is about
 let asking = false;
 const warn = (e) => e.preventDefault();
 
 // hold has the question ask() answered before another page is shown instead of this one, until letGo; the browser asks in its own
-// words before it leaves the console.
-export function hold(ask) {
+// words before it leaves the console. A page is another, too, with another value of a name in its query that is one of of.
+export function hold(ask, of = []) {
   asks = ask;
+  kept = of;
   addEventListener('beforeunload', warn);
 }
 
 // letGo says that leaving the page loses nothing.
 export function letGo() {
   asks = null;
+  kept = [];
   removeEventListener('beforeunload', warn);
 }
 
 async function leave(then) {
   if (!asks) return then();
-  if (asking) return undefined;
+  if (!(await mayLeave())) return undefined;
+  letGo();
+  return then();
+}
+
+// leaveFor does what gives a name in the query another value.
+export const leaveFor = (name, then) => (kept.includes(name) ? leave(then) : then());
+
+// mayLeave asks, if there is something to ask for, whether what was typed into the page may be lost.
+export async function mayLeave() {
+  if (!asks) return true;
+  if (asking) return false;
   asking = true;
   const may = await asks();
   asking = false;
-  if (!may) return undefined;
-  letGo();
-  return then();
+  return may;
 }
 
 // travel follows the history of the browser, which has gone on by itself: it is put back for as long as it takes to ask.

@@ -2,7 +2,7 @@
 import { html, signal, computed } from './html.js';
 import { t } from './i18n.js';
 import { api, path } from './api.js';
-import { route, setQuery } from './router.js';
+import { leaveFor, route, setQuery } from './router.js';
 import { may, user } from './session.js';
 import { Command } from './states.js';
 import { ctl } from './commands.js';
@@ -25,10 +25,11 @@ export async function loadVHosts() {
   loaded.value = true;
 }
 
-export function chooseVHost(name) {
-  last.value = name;
-  setQuery({ vhost: name, page: '' });
-}
+export const chooseVHost = (name) =>
+  leaveFor('vhost', () => {
+    last.value = name;
+    setQuery({ vhost: name, page: '' });
+  });
 
 // listWith is the choice of a list that is to show what is in a virtual host: the choice of the user, unless it leaves that out.
 export const listWith = (name) => (vhosts.value.includes(last.value) && last.value !== name ? name : undefined);

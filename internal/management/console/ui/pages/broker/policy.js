@@ -45,8 +45,8 @@ export function render({ query, title }) {
   const kind = operator ? 'operator-policies' : 'policies';
   const got = useData(
     (signal) => (query.policy ? api.get(`${kind}/${path`${vhost}/${query.policy}`}`, {}, { signal }) : null),
-    [kind, vhost, query.policy],
-    { every: 0 },
+    [kind, query.policy && vhost, query.policy],
+    { every: 0, keep: false }, // a policy of the same name in another virtual host is another
   );
   const lacks = lacksTag(operator ? 'administrator' : 'policymaker');
   const list = { vhost: listWith(vhost), tab: operator ? 'operator' : '' };
@@ -112,7 +112,7 @@ function Editor({ operator, vhost, known, query }) {
     const fields = [...letters.current.querySelectorAll('input')];
     setWrong(fields.find((x) => x.validity.customError)?.validationMessage || '');
   });
-  useDraft([f, text, wrong]);
+  useDraft([f, text, wrong], known ? ['vhost'] : []);
   const trial = useTrial({ ...f, operator, definition: wrong ? null : read.value, there: suggested.length });
   const makeExchange = async () => {
     if (await newExchange({ vhost: f.vhost, name: missing, type: 'fanout' })) exchanges.refresh();

@@ -157,7 +157,9 @@ for (const language of ['en', 'zh-CN']) {
       await c.text('viewer.by_client').waitFor();
 
       await c.open('/vhosts/%2F?tab=limits');
-      await c.page.getByRole('button', { name: `${c.say('queue.unmark')}: ${name}`, exact: true }).waitFor();
+      await c.page
+        .getByRole('button', { name: c.say('frame.pair', { name: c.say('queue.unmark'), value: name }), exact: true })
+        .waitFor();
       await c.open(`/queues/%2F/${name}`);
       await c.button('queue.unmark').click();
       await c.button('queue.mark').waitFor();

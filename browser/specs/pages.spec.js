@@ -88,6 +88,7 @@ for (const path of [...paths, ...views]) {
     await show(c, path);
     await c.picture(`${called(path)}.zh-CN`, { fullPage: true });
     assert.deepEqual(await english(c), [], 'what is not translated');
+    assert.deepEqual(await marks(c), [], 'marks that are not Chinese, or have a space behind them');
   });
 }
 
@@ -120,6 +121,20 @@ function english(c) {
     },
     ['where it is tried first'],
   );
+}
+
+/** Lines with a mark of ASCII behind Chinese, or with a space behind a Chinese mark: of what is shown, and of what is only heard. */
+function marks(c) {
+  return c.page.evaluate(() => {
+    // A badge or an arrow behind a sentence is no part of it.
+    for (const tag of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('.tag')))
+      tag.style.display = 'none';
+    const labels = [...document.querySelectorAll('[aria-label], [title], [data-tip]')].flatMap((e) =>
+      ['aria-label', 'title', 'data-tip'].map((name) => e.getAttribute(name) || ''),
+    );
+    const all = [document.body.innerText, ...labels].flatMap((text) => text.split(/[\n\t]/));
+    return [...new Set(all)].filter((line) => /\p{Script=Han}[,:;!?](?![\w/])|[，、。：；！？] [^\s→]/u.test(line));
+  });
 }
 
 world.test('what an import would be refused for is listed before it is done', async (c) => {

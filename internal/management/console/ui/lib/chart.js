@@ -126,7 +126,7 @@ export function Chart({
   const last = (s) => (steps ? s.values.reduce((a, b) => a + (b || 0), 0) : s.values.at(-1));
   return html`<figure class="chart">
     <figcaption><span>${title}</span><button type="button" class="plain small" aria-pressed=${table} onClick=${() => showTable(!table)}>${t('chart.table')}</button></figcaption>
-    ${table ? html`<${Figures} ...${{ title, times, series, value }} />` : html`<div class="plot" style=${{ minHeight: `${height}px` }} ref=${box} role="img" aria-label=${t(steps ? 'chart.sums' : 'chart.shows', { title, figures: series.map((s) => `${s.label} ${value(last(s) ?? 0)}`).join(', ') })}></div>`}
+    ${table ? html`<${Figures} ...${{ title, times, series, value }} />` : html`<div class="plot" style=${{ minHeight: `${height}px` }} ref=${box} role="img" aria-label=${t(steps ? 'chart.sums' : 'chart.shows', { title, figures: series.map((s) => `${s.label} ${value(last(s) ?? 0)}`).join(t('frame.comma')) })}></div>`}
     ${legend && html`<ul class="legend">${series.map((s, i) => html`<li key=${s.label}><i class=${`swatch s${(i % 7) + 1}`}></i>${s.label} <b>${(last(s) ?? null) === null ? '–' : value(last(s))}</b></li>`)}</ul>`}
     ${unknown && html`<${Unknown} of=${unknown} />`}
   </figure>`;
@@ -175,7 +175,7 @@ export function Sparkline({ values, label, width = 96, height = 22, bars }) {
     else parts.at(-1).push(`${x(i).toFixed(1)},${y(v).toFixed(1)}`);
     return parts;
   }, /** @type {string[][]} */ ([[]]));
-  const about = `${label}: ${t('chart.spark', { most: Math.max(...all), last: all.at(-1) })}`;
+  const about = t('frame.pair', { name: label, value: t('chart.spark', { most: Math.max(...all), last: all.at(-1) }) });
   return html`<svg class="spark" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} role="img" aria-label=${about}><title>${about}</title>
     ${
       bars
@@ -190,10 +190,8 @@ export function Sparkline({ values, label, width = 96, height = 22, bars }) {
 // Bar is a share of a whole as a bar, in parts: [{label, value, n}], n being its colour from 1 on.
 export function Bar({ parts, label }) {
   const sum = parts.reduce((a, p) => a + p.value, 0) || 1;
-  return html`<span class="bar" role="img" aria-label=${`${label}: ${parts
-    .filter((p) => p.value)
-    .map((p) => `${p.label} ${num(p.value)}`)
-    .join(', ')}`}>
+  const shares = parts.filter((p) => p.value).map((p) => `${p.label} ${num(p.value)}`);
+  return html`<span class="bar" role="img" aria-label=${t('frame.pair', { name: label, value: shares.join(t('frame.comma')) })}>
     ${parts.filter((p) => p.value).map((p) => html`<i key=${p.label} class=${`s${p.n}`} style=${{ width: `${(100 * p.value) / sum}%` }} title=${`${p.label} ${num(p.value)}`}></i>`)}</span>`;
 }
 

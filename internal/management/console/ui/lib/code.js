@@ -63,6 +63,6 @@ export function Codes({ of, label }) {
     <div role="tablist" aria-label=${label || t('frame.code')} onKeyDown=${move}>
       ${all.map((name) => html`<button type="button" role="tab" id=${`${id}-${name}`} aria-selected=${name === chosen} aria-controls=${`${id}-panel`} tabindex=${name === chosen ? 0 : -1} onClick=${() => pick(name)}>${names[name] || name}</button>`)}
     </div>
-    <div role="tabpanel" id=${`${id}-panel`} aria-labelledby=${`${id}-${chosen}`}><${Code} text=${of[chosen]} label=${[label, names[chosen] || chosen].filter(Boolean).join(': ')} /></div>
+    <div role="tabpanel" id=${`${id}-panel`} aria-labelledby=${`${id}-${chosen}`}><${Code} text=${of[chosen]} label=${label ? t('frame.pair', { name: label, value: names[chosen] || chosen }) : names[chosen] || chosen} /></div>
   </div>`;
 }

@@ -248,7 +248,7 @@ function speak(e, language) {
 function Alarms() {
   const raised = topic('alarms').value.data || [];
   if (!raised.length) return null;
-  return html`<a class="alarm" href=${href('/node')} role="status"><${Icon} name="warning" /> ${t('frame.alarms', { n: raised.length, which: raised.map((a) => a.resource).join(', ') })}</a>`;
+  return html`<a class="alarm" href=${href('/node')} role="status"><${Icon} name="warning" /> ${t('frame.alarms', { n: raised.length, which: raised.map((a) => a.resource).join(t('frame.comma')) })}</a>`;
 }
 
 // Stale says so while nothing is heard of the broker, and announces once that it is gone, and that it is back. How old the data is

@@ -1,6 +1,7 @@
 // What every component imports: templates, hooks, signals.
 import { h, render, Fragment } from '../vendor/preact.mjs';
 import htm from '../vendor/htm.mjs';
+import { tight } from './message.js';
 
 export { h, render, Fragment };
 export {
@@ -24,4 +25,7 @@ export {
   useSignalEffect,
 } from '../vendor/signals.mjs';
 
-export const html = htm.bind(h);
+// element is h for what templates write: no space stands behind a full-width mark.
+const element = (type, props, ...children) => h(type, props, ...tight(children));
+
+export const html = htm.bind(element);

@@ -1,7 +1,7 @@
 // The console's languages: t('key', {params}) in the language that was chosen, and numbers, sizes and times as it
 // writes them. Components that call t are rendered again when the language changes.
 import { signal } from './html.js';
-import { parse, format, number } from './message.js';
+import { parse, format, number, tight } from './message.js';
 import * as units from './units.js';
 import { dictionary, language, languages, words as first } from './ahead.js';
 import { pref } from './store.js';
@@ -42,6 +42,10 @@ export function t(key, params) {
   const out = format(parts, params, w.lang === 'en-XA' ? 'en' : w.lang);
   return w.lang === 'en-XA' ? `⟦${out}⟧` : out;
 }
+
+// sentences are several in a row; those that are '' or so are left out.
+export const sentences = (...all) =>
+  tight(all.filter(Boolean).flatMap((text, i) => (i ? [' ', text] : [text]))).join('');
 
 // has tells whether there is a message of that key: for words that come from the broker.
 export const has = (key) => words.value.of.has(key);

@@ -81,6 +81,21 @@ function joined(before, after, lang) {
   return before + (apart ? ' ' : '') + after;
 }
 
+// tight takes the space away that a template puts behind what ends with a full-width mark: that has its own.
+export function tight(parts) {
+  let before = '';
+  return parts.map((part) => {
+    if ((part ?? false) === false) return part;
+    if (typeof part !== 'string') {
+      before = '';
+      return part;
+    }
+    const out = part.startsWith(' ') && /[，、。：；！？]$/.test(before) ? part.slice(1) : part;
+    before = out || before;
+    return out;
+  });
+}
+
 // format fills the holes in.
 export function format(parts, params, lang, count) {
   let out = '';

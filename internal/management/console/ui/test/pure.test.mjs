@@ -1,7 +1,7 @@
 // The parts of the console that only compute.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { parse, format } from '../lib/message.js';
+import { parse, format, tight } from '../lib/message.js';
 import { named, ranked, wordsOf } from '../lib/find.js';
 import { matchPath } from '../lib/paths.js';
 import { order, matches, isRegex, csv, between, view } from '../lib/order.js';
@@ -21,6 +21,13 @@ test('messages', () => {
   assert.equal(say('{n, number}', { n: 12345.678 }), '12,345.68');
   assert.throws(() => parse('{a'));
   assert.throws(() => parse('{a, plural, one {x}}'));
+});
+
+test('behind a full-width mark there is no space, whatever stands between', () => {
+  const button = {};
+  assert.deepEqual(tight(['一。', ' ', false, ' ', '二']), ['一。', '', false, '', '二']);
+  assert.deepEqual(tight(['One.', ' ', 'Two.']), ['One.', ' ', 'Two.']);
+  assert.deepEqual(tight(['一。', button, ' 二', 5, ' 三']), ['一。', button, ' 二', 5, ' 三']);
 });
 
 test('Chinese has a space where its script meets letters or digits, and only there', () => {

@@ -193,6 +193,22 @@ test('in Chinese, too, each thing has one word', () => {
   }
 });
 
+test('Chinese texts have Chinese marks, without a space beside them', () => {
+  const han = String.raw`\p{Script=Han}`;
+  const ascii = new RegExp(`[${han}”）}][,:;!?]|[,:;!?] ?${han}|${han} ?[()]|[()] ?${han}|[,:;]$`, 'u');
+  const spaced = /[，、。：；！？（）] | [，、。：；！？（）]/u;
+  const plain = (text) => text.replace(/\{(\w+), (?:number|plural|select)/g, '{$1').replace(/header\.\S+:/g, '');
+  assert.deepEqual(
+    Object.entries(zh).filter(
+      ([k, text]) => !/^(verbs|also)\./.test(k) && (ascii.test(plain(text)) || spaced.test(text)),
+    ),
+    [],
+  );
+  // Nor does a module write a mark behind a text: frame.pair, frame.comma and frame.clause are for that.
+  const marked = /\bt\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\}(?:<\/\w+>)?[,:;.!?](?=[\s<`])/g;
+  for (const text of sources()) assert.deepEqual(text.match(marked) ?? [], []);
+});
+
 test('in Chinese what a person discards has another word than what is lost, and a death is no dead letter', () => {
   assert.deepEqual(
     Object.keys(zh).filter((k) => zh[k].includes('丢弃') && !/discard/i.test(en[k])),

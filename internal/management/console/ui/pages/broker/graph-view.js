@@ -72,7 +72,10 @@ function arrive(within, root) {
 function Node({ of, vhost, root, opens }) {
   const { node: n, x, y, w, h, title } = of;
   const marks = marksOf(n);
-  const text = `${t(`bind.${n.kind}`)} ${nodeName(n)}: ${about(n)}${marks.map(([, m]) => `, ${m}`).join('')}`;
+  const text = t('frame.pair', {
+    name: `${t(`bind.${n.kind}`)} ${nodeName(n)}`,
+    value: [about(n), ...marks.map(([, m]) => m)].join(t('frame.clause')),
+  });
   const full = n.queue?.max_length ? Math.min(1, n.queue.ready / n.queue.max_length) : 0;
   const round = n.kind === 'exchange' ? h / 2 : 5;
   const sub = n.queue

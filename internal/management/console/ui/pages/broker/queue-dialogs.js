@@ -84,7 +84,7 @@ function Publish({ close, vhost: first, exchange, routingKey = '', fixed, later 
       keep();
       say(
         answer.scheduled?.length
-          ? { good: true, text: t('publish.scheduled', { ids: answer.scheduled.join(', ') }) }
+          ? { good: true, text: t('publish.scheduled', { ids: answer.scheduled.join(t('frame.comma')) }) }
           : answer.routed
             ? { good: true, text: t('publish.routed') }
             : { text: t('publish.not_routed') },

@@ -171,7 +171,7 @@ export function WaitingList({ vhost, name, spaced }) {
     rows,
   ) => html`<${Action} lacks=${lacks(rows)} onClick=${() => move(rows).then(done)}>${t('schedule.move')}</${Action}>
     <${Action} className="danger" lacks=${lacksToCancel(rows)} onClick=${() => act('cancel', rows).then(done)}>${t('schedule.cancel')}</${Action}>`;
-  return html`<${Table} id="queue-waiting" caption=${t('waiting.title')} source=${list.source} columns=${waitingColumns(page)} keyOf=${(m) => m.id} nameOf=${(m) => [m.message_id, m.routing_key, dateTime(m.due)].filter(Boolean).join(', ')} selection=${picked} onOpen=${(m) => go(page(m))} filter=${false} more=${list.more}
+  return html`<${Table} id="queue-waiting" caption=${t('waiting.title')} source=${list.source} columns=${waitingColumns(page)} keyOf=${(m) => m.id} nameOf=${(m) => [m.message_id, m.routing_key, dateTime(m.due)].filter(Boolean).join(t('frame.clause'))} selection=${picked} onOpen=${(m) => go(page(m))} filter=${false} more=${list.more}
     actions=${(
       rows,
     ) => html`<${Action} lacks=${rightsIn(vhost).queue('read', name)} disabled=${list.source.total === 0} onClick=${() => retry(rows.length ? { ids: rows.map((m) => m.id) } : { all: true })}>${rows.length ? t('waiting.retry_some', { n: rows.length }) : t('waiting.retry_all')}</${Action}>

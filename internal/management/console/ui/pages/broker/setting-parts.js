@@ -58,7 +58,7 @@ export function Args({ of }) {
 // BadgeList shows {code, text, outline}: a few characters each, and what they mean, for the pointer badge by badge, for the keyboard together.
 export function BadgeList({ badges }) {
   if (!badges.length) return html`<span class="faint">–</span>`;
-  const all = badges.map((b) => `${b.code}: ${b.text}`).join('\n');
+  const all = badges.map((b) => t('frame.pair', { name: b.code, value: b.text })).join('\n');
   return html`<span class="badges" role="group" aria-label=${t('queues.features')} tabindex="0" data-tip=${all}>${badges.map((b) => html`<abbr key=${b.code} class=${`tag ${b.outline ? 'outline' : ''}`} title=${b.text}>${b.code}<span class="hidden"> ${b.text}</span></abbr>`)}</span>`;
 }
 

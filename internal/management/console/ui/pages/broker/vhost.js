@@ -122,7 +122,7 @@ function Marks({ vhost, marks, changed }) {
       : html`<ul>${all.map(
           ([name, is]) =>
             html`<li key=${name}><${QueueLink} vhost=${vhost} name=${name} /> <span class="tag">${t(is ? 'vhosts.is_dlq' : 'vhosts.is_no_dlq')}</span>
-      ${may('policymaker') && html`<button type="button" class="small" aria-label=${`${t('queue.unmark')}: ${name}`} onClick=${async () => (await setMark(vhost, name, null)) && changed()}>${t('queue.unmark')}</button>`}</li>`,
+      ${may('policymaker') && html`<button type="button" class="small" aria-label=${t('frame.pair', { name: t('queue.unmark'), value: name })} onClick=${async () => (await setMark(vhost, name, null)) && changed()}>${t('queue.unmark')}</button>`}</li>`,
         )}</ul>`
   }`;
 }

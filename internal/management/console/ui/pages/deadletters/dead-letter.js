@@ -86,7 +86,7 @@ function Head({ message: l, refresh, step, list }) {
     <${Action} className=${alive ? '' : 'primary'} lacks=${lacks.redrive} onClick=${redrive}><${Icon} name="redrive" /> ${t(alive ? 'message.move' : 'redrive.one')}</${Action}>
     <${Action} lacks=${lacks.edit} onClick=${resend} disabled=${l.payload === undefined}><${Icon} name="edit" /> ${t('resend.one')}</${Action}>
     ${l.place !== 'lost' && html`<${Action} lacks=${lacks.discard} onClick=${discard}><${Icon} name="discard" /> ${t('redrive.discard')}</${Action}>`}</div></div>
-    ${waits && html`<p class="banner" role="status"><${Icon} name="expired" /> ${l.due && html`${t('waiting.due')}: <${When} at=${l.due} />. `}${waits}</p>`}`;
+    ${waits && html`<p class="banner" role="status"><${Icon} name="expired" /> ${waits} ${l.due && html`${t('frame.pair', { name: t('waiting.due'), value: '' })}<${When} at=${l.due} />`}</p>`}`;
 }
 
 // Later are the buttons that change when a message is delivered that waits in its queue.

@@ -159,7 +159,7 @@ function Groups({ vhost, by, filter, waiting, lost }) {
       title: t('letters.note'),
       value: (g) => g.note,
       render: (g) =>
-        html`<button type="button" class="plain note" onClick=${() => open(Note, { vhost, by, group: g }).then(got.refresh)} title=${t('letters.note_of', { group: named(by, g.value) })}><span class="hidden">${t('letters.note_of', { group: named(by, g.value) })}: </span>${g.note ? html`<span class="break">${g.note}</span>` : html`<${Icon} name="note" />`}</button>`,
+        html`<button type="button" class="plain note" onClick=${() => open(Note, { vhost, by, group: g }).then(got.refresh)} title=${t('letters.note_of', { group: named(by, g.value) })}><span class="hidden">${t('frame.pair', { name: t('letters.note_of', { group: named(by, g.value) }), value: '' })}</span>${g.note ? html`<span class="break">${g.note}</span>` : html`<${Icon} name="note" />`}</button>`,
     },
     {
       key: 'do',

@@ -45,7 +45,7 @@ function Import({ close, vhost }) {
     ${
       result
         ? html`<p role="status">${t('import.done', { n: result.imported, read: result.read })} ${result.skipped > 0 && t('import.skipped', { n: result.skipped })} ${result.unrouted > 0 && t('import.unrouted', { n: result.unrouted })} ${result.refused > 0 && t('import.refused', { n: result.refused })}</p>
-      ${result.failed > 0 && html`<p class="banner bad">${t('import.failed', { n: result.failed })} ${(result.wrong || []).map((w) => t('frame.pair', { name: w.line, value: w.reason ?? '' })).join('; ')}</p>`}`
+      ${result.failed > 0 && html`<p class="banner bad">${t('import.failed', { n: result.failed })} ${(result.wrong || []).map((w) => t('frame.pair', { name: w.line, value: w.reason ?? '' })).join(t('frame.clause'))}</p>`}`
         : html`<form id="import" onSubmit=${submit}><${Field} label=${t('import.file')} hint=${t('import.file_hint')}>${(a) => html`<input type="file" accept=".ndjson,.jsonl,.json" required ...${a} onChange=${(e) => setFile(e.target.files[0] || null)} />`}</${Field}>
         <${Radios} label=${t('redrive.where')} value=${where} onInput=${setWhere} options=${[
           ['queue', t('import.to_queue')],

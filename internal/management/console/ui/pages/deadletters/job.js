@@ -144,7 +144,7 @@ function Progressing({ job: j, refresh, detail, undo }) {
   useEffect(() => {
     if (state.current === j.state) return;
     state.current = j.state;
-    announce([name, word('job', j.state), j.why && whyOf(j)].filter(Boolean).join(', '));
+    announce([name, word('job', j.state), j.why && whyOf(j)].filter(Boolean).join(t('frame.clause')));
   }, [j.state]);
   const held = j.state === 'paused' || j.state === 'stopped';
   const of = judged(j);

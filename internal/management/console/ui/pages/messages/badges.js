@@ -1,6 +1,6 @@
 // Small marks: why a message died, in what state it is.
 import { html } from '../../lib/html.js';
-import { t, word } from '../../lib/i18n.js';
+import { sentences, t, word } from '../../lib/i18n.js';
 import { reasonOf } from '../../lib/layers.js';
 import { Icon } from '../../lib/icon.js';
 import { read } from './filter-error.js';
@@ -21,10 +21,8 @@ export function faultOf(error) {
   const { kind, term, position, known } = fault;
   const what =
     kind === 'other' ? fault.text : kind.startsWith('duration.') ? t(kind, fault) : t(`fault.${kind}`, fault);
-  return [
+  return sentences(
     term ? t('filter.fault_at', { term, position, what }) : what,
     known.length > 0 && t('filter.known', { known: known.join(t('frame.comma')) }),
-  ]
-    .filter(Boolean)
-    .join(' ');
+  );
 }

@@ -194,7 +194,7 @@ export function MessagesTable({ id = 'letters', messages, selection, actions, em
   useShortcuts({ n: messages.fresh > 0 && ['keys.load_new', messages.refresh] }, [messages.fresh]);
   return html`<${IndexState} of=${messages} />
     ${messages.fresh > 0 && html`<p class="banner" role="status">${t('letters.fresh', { n: messages.fresh })} <button type="button" onClick=${messages.refresh}>${t('keys.load_new')}</button></p>`}
-    <${Table} id=${id} caption=${caption || t('letters.list')} source=${source} columns=${columns(messages.items, id === 'lost')} keyOf=${keyOf} nameOf=${(l) => [l.id, reasonOf(l) && word('reason', reasonOf(l)), sourceOf(l)].filter(Boolean).join(', ')} selection=${selection} onOpen=${(l) => go(page(l))} filter=${false}
+    <${Table} id=${id} caption=${caption || t('letters.list')} source=${source} columns=${columns(messages.items, id === 'lost')} keyOf=${keyOf} nameOf=${(l) => [l.id, reasonOf(l) && word('reason', reasonOf(l)), sourceOf(l)].filter(Boolean).join(t('frame.clause'))} selection=${selection} onOpen=${(l) => go(page(l))} filter=${false}
       actions=${actions} empty=${!messages.wrong && empty} more=${{ next: messages.next, busy: messages.busy, load: messages.load, partial: messages.partial }} />`;
 }
 

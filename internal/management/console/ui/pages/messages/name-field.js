@@ -1,6 +1,6 @@
 // A field for the name of a queue or an exchange: what is typed asks the server, for there may be many.
 import { html, useEffect, useState } from '../../lib/html.js';
-import { t } from '../../lib/i18n.js';
+import { sentences, t } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { TextField } from '../../lib/form.js';
 
@@ -28,5 +28,5 @@ export function NameField({ vhost, of, value, hint, ...rest }) {
     return () => abort.abort();
   }, [vhost, of, asked]);
   const more = found.others > 0 ? t('redrive.more_names', { n: found.others, shown: found.names.length }) : '';
-  return html`<${TextField} value=${value} list=${found.names} hint=${[hint, more].filter(Boolean).join(' ') || undefined} autocomplete="off" ...${rest} />`;
+  return html`<${TextField} value=${value} list=${found.names} hint=${sentences(hint, more) || undefined} autocomplete="off" ...${rest} />`;
 }

@@ -75,7 +75,7 @@ function Payload({ message: l, kind, find }) {
       : kind === 'hex'
         ? hex(bytesOf(l.payload, l.payload_encoding))
         : l.payload;
-  return html`<${Code} text=${text} label=${`${t('viewer.body')}: ${t(`viewer.as_${kind}`)}`} />`;
+  return html`<${Code} text=${text} label=${t('frame.pair', { name: t('viewer.body'), value: t(`viewer.as_${kind}`) })} />`;
 }
 
 // Why says which setting led the message here, as the queue of its last death has it now, and where it would go now.
@@ -137,7 +137,7 @@ function Exception({ message: l }) {
   const said = text || group?.value || '';
   if (!said) return null;
   const same = group && split(group.filter).find((x) => x.field === 'exception' || x.field === 'fingerprint');
-  return html`<p class="exception"><b>${t('letters.exception')}:</b> <span class="mono">${said}</span></p>
+  return html`<p class="exception"><b>${t('frame.pair', { name: t('letters.exception'), value: '' })}</b><span class="mono">${said}</span></p>
     ${stack && html`<details><summary>${t('viewer.stack')}</summary><${Code} text=${stack} label=${t('viewer.stack')} /></details>`}
     ${same && html`<p class="buttons"><a class="button" href=${href('/letters', { vhost: l.vhost, filter: same.text, view: 'list' })}><${Icon} name="filter" /> ${t('viewer.same_exception')}</a></p>`}`;
 }

@@ -149,7 +149,7 @@ function Waiting({ all, chosen, view, at, slot, filter, changed }) {
       ${got.error && html`<p class="banner bad" role="alert">${faultOf(got.error)}</p>`}
       <${Heat} key=${`${view} ${from}`} view=${view} cells=${cells} counts=${count(cells, counted?.due || [])} slot=${part ? slot : 0} /></section>
     <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} error=${wrong} example=${t('schedule.filter_example')} />
-    ${list.unread.length > 0 && html`<p class="hint">${t('schedule.unread', { names: list.unread.join(', ') })}</p>`}
+    ${list.unread.length > 0 && html`<p class="hint">${t('schedule.unread', { names: list.unread.join(t('frame.comma')) })}</p>`}
     ${filter && html`<p class="hint">${t('schedule.filter_hint')}${split(filter).some((x) => x.field === 'key') && ` ${t('schedule.key_hint')}`}</p>`}
     ${!wrong && html`<${List} list=${list} selection=${selection} done=${done} filter=${filter} />`}`;
 }

@@ -490,3 +490,50 @@ world.test('another virtual host and the end of the session ask before they drop
   await c.button('login.submit').waitFor();
   await c.broker.api('DELETE', 'vhosts/elsewhere');
 });
+
+world.test(
+  'a double click, or Enter twice, saves a policy, publishes a message and imports definitions once',
+  async (c) => {
+    const asked = [];
+    c.page.on('request', (r) => asked.push(`${r.method()} ${r.url().replace(/.*\/api\//, '')}`));
+    const times = (request) => asked.filter((x) => x === request).length;
+    await c.page.route(/api\/(policies\/%2F\/once|definitions)/, async (route) => {
+      await new Promise((done) => setTimeout(done, 400)); // as over a slow network
+      await route.continue();
+    });
+    const heading = c.heading('policies.title');
+    const put = 'PUT policies/%2F/once';
+    for (const twice of ['click', 'Enter']) {
+      await c.open('/policies/edit?vhost=%2F');
+      await c.field('queues.name').fill('once');
+      await c.field('policies.pattern').fill('^none$');
+      await c.field('setting.max-length').fill(twice === 'click' ? '5' : '6');
+      if (twice === 'click') await c.button('policies.save').dblclick();
+      else for (let i = 0; i < 2; i++) await c.field('setting.max-length').press('Enter');
+      await heading.waitFor();
+      assert.equal(times(put), 1, twice);
+      asked.length = 0;
+    }
+
+    await c.broker.put('queues/%2F/once', { durable: true });
+    await c.open('/queues/%2F/once');
+    await c.button('publish.do').click();
+    const publish = c.button('publish.do', {}, c.dialog);
+    await publish.dblclick();
+    await c.text('publish.routed', {}, c.dialog.getByRole('status')).waitFor();
+    await new Promise((done) => setTimeout(done, 400));
+    assert.equal(times('POST exchanges/%2F/amq.default/publish'), 1);
+    await publish.press('Enter'); // later it is another message
+    await c.broker.depth('once', 2);
+
+    await c.open('/definitions');
+    await c.field('definitions.file').setInputFiles({
+      name: 'once.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from(JSON.stringify({ queues: [{ name: 'once', vhost: '/', durable: true, arguments: {} }] })),
+    });
+    await c.button('definitions.do').dblclick();
+    await c.text('definitions.done', { name: 'once.json' }).waitFor();
+    assert.equal(times('POST definitions'), 1);
+  },
+);

@@ -1,6 +1,7 @@
 // What every component imports: templates, hooks, signals.
 import { h, render, Fragment } from '../vendor/preact.mjs';
 import htm from '../vendor/htm.mjs';
+import { once } from './once.js';
 import { tight } from './message.js';
 
 export { h, render, Fragment };
@@ -25,7 +26,13 @@ export {
   useSignalEffect,
 } from '../vendor/signals.mjs';
 
-// element is h for what templates write: no space stands behind a full-width mark.
-const element = (type, props, ...children) => h(type, props, ...tight(children));
+const deeds = { form: 'onSubmit', button: 'onClick' };
+
+// element is h for what templates write: forms and buttons do things once, and no space stands behind a full-width mark.
+function element(type, props, ...children) {
+  const deed = deeds[type];
+  const act = deed && props?.[deed];
+  return h(type, act ? { ...props, [deed]: once(act) } : props, ...tight(children));
+}
 
 export const html = htm.bind(element);

@@ -2,6 +2,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { parse, format, tight } from '../lib/message.js';
+import { once } from '../lib/once.js';
 import { named, ranked, wordsOf } from '../lib/find.js';
 import { matchPath } from '../lib/paths.js';
 import { order, matches, isRegex, csv, between, view } from '../lib/order.js';
@@ -28,6 +29,40 @@ test('behind a full-width mark there is no space, whatever stands between', () =
   assert.deepEqual(tight(['一。', ' ', false, ' ', '二']), ['一。', '', false, '', '二']);
   assert.deepEqual(tight(['One.', ' ', 'Two.']), ['One.', ' ', 'Two.']);
   assert.deepEqual(tight(['一。', button, ' 二', 5, ' 三']), ['一。', button, ' 二', 5, ' 三']);
+});
+
+test('what a button began, or a form just sent, it does not do again', async () => {
+  const [form, button, other] = [{}, {}, {}];
+  let kept = 0;
+  const event = (type, currentTarget) => ({ type, currentTarget, preventDefault: () => kept++ });
+  let finish = (_ = 0) => {};
+  let done = 0;
+  const slow = once(() => {
+    done++;
+    return new Promise((resolve) => {
+      finish = resolve;
+    });
+  });
+  slow(event('click', button));
+  slow(event('click', button));
+  assert.deepEqual([done, kept], [1, 1]);
+  slow(event('click', other));
+  assert.equal(done, 2);
+  finish(); // of the other
+  await new Promise(setImmediate);
+  slow(event('click', button));
+  slow(event('click', other));
+  assert.equal(done, 3);
+  const failed = once(() => Promise.reject(new Error('no')));
+  await assert.rejects(failed(event('click', form)), /no/);
+  await assert.rejects(failed(event('click', form)), /no/);
+  const send = once(() => void done++);
+  send(event('submit', form));
+  send(event('submit', form));
+  assert.equal(done, 4);
+  await new Promise((resolve) => setTimeout(resolve, 350));
+  send(event('submit', form));
+  assert.equal(done, 5, 'later it is meant');
 });
 
 test('Chinese has a space where its script meets letters or digits, and only there', () => {

@@ -1,6 +1,7 @@
 // What lies over the page: dialogs and short messages.
 import { html, signal, useEffect, useLayoutEffect, useRef, useId, useState } from './html.js';
 import { t } from './i18n.js';
+import { announced } from './announce.js';
 import { Icon } from './icon.js';
 import { TextField } from './form.js';
 import { inWords } from './rights.js';
@@ -191,22 +192,6 @@ const drop = (id) => {
 // dropToasts takes all of them away: who logs in next has nothing to do with them.
 export function dropToasts() {
   toasts.value = [];
-}
-
-const announced = signal('');
-const stays = 6000; // ms until what was announced is taken out again, since it is read as a part of the page, too
-let saying; // what comes next: the announcement, or its end
-
-// announce says to those who hear the page what others see happen in it.
-export function announce(text) {
-  clearTimeout(saying);
-  announced.value = '';
-  saying = setTimeout(() => {
-    announced.value = text;
-    saying = setTimeout(() => {
-      announced.value = '';
-    }, stays);
-  }, 100);
 }
 
 // form is where something is done: in the dialog on top, or in the page.

@@ -4,7 +4,7 @@ import { html, useState, useRef, useEffect, useId, useMemo, useLayoutEffect } fr
 import { t, num } from './i18n.js';
 import { Icon } from './icon.js';
 import { Failure, Loading } from './states.js';
-import { announce } from './layers.js';
+import { announce } from './announce.js';
 import { useShortcuts } from './keys.js';
 import { pref } from './store.js';
 import { between, csv, view } from './order.js';

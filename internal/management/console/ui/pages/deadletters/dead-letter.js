@@ -8,7 +8,6 @@ import { When } from '../../lib/time.js';
 import { Failure, Loading } from '../../lib/states.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { Action } from '../../lib/action.js';
-import { announce } from '../../lib/layers.js';
 import { Viewer, titleOf, useNeighbours } from '../messages/viewer.js';
 import { findWaiting, neverDied, page } from '../messages/address.js';
 import { RetryNow } from '../messages/retry.js';
@@ -69,12 +68,11 @@ function Head({ message: l, refresh, step, list }) {
   const waits = l.state === 'waiting' ? t('message.waits') : '';
   const rights = lacksFor(l);
   const lacks = Object.fromEntries(Object.entries(rights).map(([k, v]) => [k, v || waits]));
-  const unless = (lack, run) => () => (lack ? announce(lack) : run());
   useShortcuts(
     {
-      r: [alive ? 'message.move' : 'keys.redrive', unless(lacks.redrive, redrive)],
-      e: ['keys.edit', unless(lacks.edit, resend)],
-      Delete: l.place !== 'lost' && ['keys.discard', unless(lacks.discard, discard)],
+      r: [alive ? 'message.move' : 'keys.redrive', redrive, lacks.redrive],
+      e: ['keys.edit', resend, lacks.edit],
+      Delete: l.place !== 'lost' && ['keys.discard', discard, lacks.discard],
     },
     [l.id, ...Object.values(lacks)],
   );

@@ -11,7 +11,8 @@ import { Sparkline } from '../../lib/chart.js';
 import { Ago } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
 import { Check, TextArea, TextField } from '../../lib/form.js';
-import { Cancel, Dialog, announce, attempt, open } from '../../lib/layers.js';
+import { announce } from '../../lib/announce.js';
+import { Cancel, Dialog, attempt, open } from '../../lib/layers.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
@@ -242,7 +243,6 @@ function List({ vhost, filter, waiting }) {
     );
   // Keys are about what is selected, else about the row that has the focus.
   const byKey = (action) => () => {
-    if (lacks[action]) return announce(lacks[action]);
     const row = document.activeElement?.closest('tr[data-index]')?.getAttribute('data-index');
     const focused = row ? messages.items[Number(row)] : undefined;
     if (action === 'discard' && !chosen.length && !focused) return announce(t('letters.select_first'));
@@ -258,8 +258,8 @@ function List({ vhost, filter, waiting }) {
   });
   useShortcuts(
     {
-      r: !goes && !messages.wrong && ['keys.redrive', byKey('redrive')],
-      Delete: !goes && !messages.wrong && ['keys.discard', byKey('discard')],
+      r: !goes && ['keys.redrive', byKey('redrive'), messages.wrong || lacks.redrive],
+      Delete: !goes && ['keys.discard', byKey('discard'), messages.wrong || lacks.discard],
     },
     [chosen.length, messages.items, filter, vhost, messages.wrong, lacks.redrive, lacks.discard],
   );

@@ -63,8 +63,8 @@ export function render() {
   const lacksErase = lacksTag('policymaker');
   useShortcuts(
     {
-      r: !lacks && ['keys.redrive', redrive],
-      Delete: chosen.length > 0 && !lacksErase && ['keys.discard', erase],
+      r: ['keys.redrive', redrive, lacks],
+      Delete: ['keys.discard', erase, lacksErase || (chosen.length === 0 && t('letters.select_first'))],
     },
     [chosen.length, filter, v, lacks, lacksErase],
   );

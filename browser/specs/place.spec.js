@@ -1,0 +1,44 @@
+// Where the keyboard goes on: after coming back to a list, after leaving a filter, beside a dialog; and what is called how.
+import assert from 'node:assert/strict';
+import { World } from '../lib/console.js';
+import { publish, queues, reject } from '../lib/seed.js';
+import { until } from '../lib/wait.js';
+
+const n = 130;
+const world = World.of('place', async (broker) => {
+  const channel = await broker.channel();
+  await queues(channel, {
+    orders: { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'orders.dead' },
+    'orders.dead': {},
+    ...Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`row-${i + 10}`, {}])),
+  });
+  const orders = Array.from({ length: n }, (_, i) => ({ body: { i }, messageId: `order-${i}`, type: `kind-${i % 2}` }));
+  await publish(channel, '', 'orders', orders);
+  await reject(channel, 'orders', n);
+  await broker.depth('orders.dead', n);
+  await until('the index', async () => (await broker.get('x/letters/%2F?limit=200')).items.length === n);
+  await broker.put('users/reader', { password: 'p', tags: 'management' });
+  await broker.put('permissions/%2F/reader', { configure: '^$', write: '^$', read: '.*' });
+});
+
+const inRow = (c) => c.page.evaluate(() => Number(document.activeElement?.closest('tr')?.dataset.index ?? -1));
+const focusOn = (c, index) => until(`row ${index} to have the focus`, async () => (await inRow(c)) === index);
+const rowsOf = (c) => c.page.locator('tr[data-index]');
+const inSight = (c) =>
+  c.page.evaluate(() => {
+    const { top, bottom } = document.activeElement.getBoundingClientRect();
+    return top >= 0 && bottom <= innerHeight;
+  });
+
+for (const language of ['en', 'zh-CN']) {
+  world.test(`keys say what is missing for them (${language})`, { language, user: 'reader:p' }, async (c) => {
+    const lacks = c.say('lacks.tag', { tag: 'policymaker' });
+    for (const key of ['r', 'Delete']) {
+      await c.open('/lost');
+      await c.settled();
+      await c.page.keyboard.press(key);
+      await c.page.locator('#announced').filter({ hasText: lacks }).waitFor({ state: 'attached' });
+      assert.equal(await c.dialog.count(), 0);
+    }
+  });
+}

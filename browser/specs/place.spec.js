@@ -42,3 +42,24 @@ for (const language of ['en', 'zh-CN']) {
     }
   });
 }
+
+for (const language of ['en', 'zh-CN']) {
+  world.test(
+    `what is wrong with the JSON of a policy is said in words of the console (${language})`,
+    { language },
+    async (c) => {
+      const what = c.say('policies.json');
+      await c.open('/policies/edit?vhost=%2F&pattern=x');
+      await c.field('policies.json').fill('{x');
+      await c.page
+        .getByRole('alert')
+        .filter({ hasText: c.say('form_words.json_at', { what, line: 1, column: 2 }) })
+        .waitFor();
+      await c.field('policies.json').fill('[]');
+      await c.page
+        .getByRole('alert')
+        .filter({ hasText: c.say('form_words.json_object', { what }) })
+        .waitFor();
+    },
+  );
+}

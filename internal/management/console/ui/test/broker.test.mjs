@@ -15,7 +15,7 @@ import { remembered } from '../pages/broker/readings.js';
 import * as dagre from '../vendor/dagre.mjs';
 import { refusal } from '../pages/broker/import-refusals.js';
 import { leaveOut } from '../pages/broker/import-without.js';
-import { deadLetterExchange, readDefinition } from '../pages/broker/policy-json.js';
+import { deadLetterExchange } from '../pages/broker/policy-presets.js';
 import { isLocal, metricsAt, scrapeConfig } from '../pages/broker/scrape.js';
 
 test('names of queues', () => {
@@ -115,12 +115,6 @@ test('rights', () => {
     password((b) => b.map((_, i) => i * 7), 30),
     /^[\w]{30}$/,
   );
-});
-
-test('the definition of a policy', () => {
-  assert.deepEqual(readDefinition('{"a":1}'), { value: { a: 1 } });
-  assert.equal(readDefinition('[]').error, '');
-  assert.ok(readDefinition('{').error);
 });
 
 const graph = {

@@ -19,7 +19,8 @@ import { groupNames, groupOf } from './settings.js';
 import { policyCodes } from '../code/policy.js';
 import { here } from '../../lib/here.js';
 import { newExchange } from './exchanges.js';
-import { deadLetterExchange, readDefinition } from './policy-json.js';
+import { parseObject } from './parts.js';
+import { deadLetterExchange } from './policy-presets.js';
 import { lookAround } from './rights.js';
 import { patternTrouble, refusal } from './import-refusals.js';
 import { useTaken } from './taken.js';
@@ -83,7 +84,7 @@ function begin(known, query, vhost) {
 function Editor({ operator, vhost, known, query }) {
   const [f, set] = useState(() => begin(known, query, vhost));
   const [text, setText] = useState(() => JSON.stringify(begin(known, query, vhost).definition, null, 2));
-  const read = readDefinition(text);
+  const read = parseObject(text, t('policies.json'));
   const put = (name) => (v) => set({ ...f, [name]: v });
   const setKeys = (values) => {
     const definition = { ...f.definition };
@@ -95,7 +96,7 @@ function Editor({ operator, vhost, known, query }) {
   };
   const type = (raw) => {
     setText(raw);
-    const now = readDefinition(raw);
+    const now = parseObject(raw, t('policies.json'));
     if (now.value) set({ ...f, definition: now.value });
   };
   const exchanges = useData(
@@ -194,7 +195,7 @@ function Editor({ operator, vhost, known, query }) {
         );
       })}
       <div class="form">
-        <${TextArea} className="whole" label=${t('policies.json')} hint=${t('policies.json_hint')} error=${read.value ? undefined : read.error || t('form_words.object')} value=${text} onInput=${type} rows="8" /></div>
+        <${TextArea} className="whole" label=${t('policies.json')} hint=${t('policies.json_hint')} error=${read.error} value=${text} onInput=${type} rows="8" /></div>
       <p class="buttons">${lacks ? html`<${Action} className="primary" lacks=${lacks}>${t('policies.save')}</${Action}>` : html`<button type="submit" class="primary" disabled=${!ready}>${t('policies.save')}</button>`}</p>
     </form>
     <div class="stack">

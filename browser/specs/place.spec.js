@@ -30,6 +30,25 @@ const inSight = (c) =>
     return top >= 0 && bottom <= innerHeight;
   });
 
+world.test('rows and the keys of the help have names', async (c) => {
+  const named = (role, name) => c.page.getByRole(role, { name, exact: true }).waitFor();
+  await c.open('/queues');
+  await named('row', 'row-12');
+  await c.open('/exchanges');
+  await named('row', 'amq.topic');
+  await c.open('/letters?view=list');
+  const [letter] = (await c.broker.get('x/letters/%2F?limit=1')).items;
+  await c.page.getByRole('row', { name: new RegExp(`^${letter.id}, `) }).waitFor();
+  await c.open('/audit');
+  await c.page
+    .getByRole('row', { name: /reader/ })
+    .first()
+    .waitFor();
+  await c.page.keyboard.press('?');
+  await c.dialog.getByRole('group', { name: c.say('keys.help'), exact: true }).waitFor();
+  await c.accessible();
+});
+
 for (const language of ['en', 'zh-CN']) {
   world.test(`keys say what is missing for them (${language})`, { language, user: 'reader:p' }, async (c) => {
     const lacks = c.say('lacks.tag', { tag: 'policymaker' });

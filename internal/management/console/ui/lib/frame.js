@@ -318,7 +318,7 @@ function Help({ close }) {
     'keys.jumps': unique.filter(jump),
   };
   return html`<${Dialog} title=${t('keys.help')} close=${close} wide>
-    <div class="keys" tabindex="0" autofocus>${Object.entries(parts).map(
+    <div class="keys" tabindex="0" autofocus role="group" aria-label=${t('keys.help')}>${Object.entries(parts).map(
       ([title, of]) =>
         of.length > 0 &&
         html`<table key=${title}><caption>${t(title)}</caption><thead class="hidden"><tr><th scope="col">${t('keys.key')}</th><th scope="col">${t('keys.does')}</th></tr></thead>

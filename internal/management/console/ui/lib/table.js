@@ -12,16 +12,17 @@ import { save } from './save.js';
 
 const drawnMax = 200;
 
-// Table shows a source. Columns are {key, title, render(row), value(row), sort, align, off}: sort is false, or what the API calls it;
-// value is for order and export; off hides it until it is chosen. keyOf identifies a row, nameOf is how it is called; selection is a useState of a Set of
-// such names; onOpen is Enter and a click beside links. empty is shown when there is nothing at all. actions(rows) are buttons.
+// Table shows a source. Columns are {key, title, render(row), value(row), sort, align, off, always, names}: sort is false, or what the API calls
+// it; value is for order and export; off hides it until it is chosen. keyOf identifies a row; nameOf is how it is called for those who hear it, if
+// that is not what its cells say of the columns that are always there or that name it; selection is a useState of a Set of keys; onOpen is Enter
+// and a click beside links. empty is shown when there is nothing at all. actions(rows) are buttons.
 export function Table({
   id,
   caption,
   source,
   columns,
   keyOf = (row) => row.name,
-  nameOf = keyOf,
+  nameOf,
   selection,
   onOpen,
   empty,
@@ -35,6 +36,8 @@ export function Table({
     () => columns.filter((c) => (chosen.value ? chosen.value.includes(c.key) : !c.off) || c.always),
     [columns, chosen.value],
   );
+  const cells = useId();
+  const naming = shown.filter((c) => c.always || c.names);
   const [active, setActive] = useState(0);
   const rows = source.rows;
   const keys = useMemo(() => rows.map(keyOf), [rows]);
@@ -143,7 +146,10 @@ export function Table({
             const index = drawn.first + i;
             const key = keys[index];
             const picked = selection?.[0].has(key);
-            return html`<tr key=${key} role="row" data-index=${index} aria-rowindex=${index + 2} aria-selected=${selection ? !!picked : undefined} tabindex=${index === at ? 0 : -1}
+            const named = nameOf
+              ? { 'aria-label': nameOf(row) }
+              : { 'aria-labelledby': naming.map((c) => `${cells}-${index}-${c.key}`).join(' ') };
+            return html`<tr key=${key} role="row" ...${named} data-index=${index} aria-rowindex=${index + 2} aria-selected=${selection ? !!picked : undefined} tabindex=${index === at ? 0 : -1}
               class=${onOpen ? 'opens' : ''}
               onKeyDown=${(e) => {
                 if (e.key === 'ArrowDown' || e.key === 'ArrowUp') {
@@ -165,13 +171,13 @@ export function Table({
               }}>
               ${
                 selection &&
-                html`<td role="cell" class="select"><input type="checkbox" checked=${!!picked} aria-label=${t('table.select', { what: nameOf(row) })}
+                html`<td role="cell" class="select"><input type="checkbox" checked=${!!picked} aria-label=${t('table.select', { what: (nameOf || keyOf)(row) })}
                 onClick=${(e) => {
                   e.preventDefault();
                   setTimeout(() => select(key, e.shiftKey));
                 }} /></td>`
               }
-              ${shown.map((c) => html`<td key=${c.key} role="cell" class=${classOf(c)} data-label=${c.title}>${cell(c, row)}</td>`)}
+              ${shown.map((c) => html`<td key=${c.key} id=${naming.includes(c) ? `${cells}-${index}-${c.key}` : undefined} role="cell" class=${classOf(c)} data-label=${c.title}>${cell(c, row)}</td>`)}
             </tr>`;
           })}
           ${drawn.after > 0 && html`<tr class="spacer" aria-hidden="true"><td style=${{ height: drawn.after + 'px' }}></td></tr>`}

@@ -36,7 +36,12 @@ const columnsOf = (outward, gone) =>
           render: (b) => html`<${ExchangeLink} vhost=${b.vhost} name=${b.source} />`,
         },
     outward && { key: 'destination_type', title: t('bind.kind'), value: (b) => t(`bind.${b.destination_type}`) },
-    { key: 'routing_key', title: t('publish.key'), render: (b) => html`<code class="break">${b.routing_key}</code>` },
+    {
+      key: 'routing_key',
+      title: t('publish.key'),
+      names: true,
+      render: (b) => html`<code class="break">${b.routing_key}</code>`,
+    },
     {
       key: 'arguments',
       title: t('bind.arguments'),

@@ -26,7 +26,12 @@ const columnsOf = () => [
   },
   { key: 'vhost', title: t('queues.vhost'), off: !!vhost.value },
   { key: 'kind', title: t('lint.kind'), value: (f) => kindName(f.kind) },
-  { key: 'name', title: t('queues.name'), render: (f) => html`<a class="name-cell" href=${pageOf(f)}>${f.name}</a>` },
+  {
+    key: 'name',
+    title: t('queues.name'),
+    names: true,
+    render: (f) => html`<a class="name-cell" href=${pageOf(f)}>${f.name}</a>`,
+  },
   {
     key: 'text',
     title: t('lint.text'),

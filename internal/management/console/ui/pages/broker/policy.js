@@ -196,7 +196,7 @@ function Editor({ operator, vhost, known, query }) {
       })}
       <div class="form">
         <${TextArea} className="whole" label=${t('policies.json')} hint=${t('policies.json_hint')} error=${read.error} value=${text} onInput=${type} rows="8" /></div>
-      <p class="buttons">${lacks ? html`<${Action} className="primary" lacks=${lacks}>${t('policies.save')}</${Action}>` : html`<button type="submit" class="primary" disabled=${!ready}>${t('policies.save')}</button>`}</p>
+      <p class="buttons"><${Action} type="submit" className="primary" lacks=${lacks}>${t('policies.save')}</${Action}></p>
     </form>
     <div class="stack">
       <section class="card"><h2>${t('trial.title')}</h2><${Trial} vhost=${f.vhost} of=${{ ...trial, wrong }} />

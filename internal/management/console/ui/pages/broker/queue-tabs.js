@@ -73,7 +73,12 @@ const bindingColumns = (gone) => [
     always: true,
     render: (b) => html`<${ExchangeLink} vhost=${b.vhost} name=${b.source} />`,
   },
-  { key: 'routing_key', title: t('publish.key'), render: (b) => html`<code class="break">${b.routing_key}</code>` },
+  {
+    key: 'routing_key',
+    title: t('publish.key'),
+    names: true,
+    render: (b) => html`<code class="break">${b.routing_key}</code>`,
+  },
   {
     key: 'arguments',
     title: t('bind.arguments'),

@@ -232,6 +232,7 @@ function List({ list, selection, done, filter }) {
       key: 'routing_key',
       title: t('letters.key'),
       sort: false,
+      names: true,
       render: (x) => html`<span class="mono break">${x.routing_key}</span>`,
     },
     {
@@ -239,6 +240,7 @@ function List({ list, selection, done, filter }) {
       title: t('letters.message_id'),
       sort: false,
       off: keyed && innerWidth < 1100,
+      names: true,
       value: (x) => x.message_id || '',
       render: (x) => html`<span class="mono break">${x.message_id || ''}</span>`,
     },

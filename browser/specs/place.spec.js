@@ -30,6 +30,23 @@ const inSight = (c) =>
     return top >= 0 && bottom <= innerHeight;
   });
 
+world.test(
+  'the button that folds the navigation is in sight in a low window',
+  { viewport: { width: 1280, height: 420 } },
+  async (c) => {
+    await c.open('/');
+    await c.settled();
+    const { y, height } = await c.button('frame.fold').boundingBox();
+    assert.ok(y + height <= 420, `it ends at ${y + height}`);
+    const links = c.page.locator('#nav a');
+    for (const link of await links.all()) {
+      await link.focus();
+      const box = await link.boundingBox();
+      assert.ok(box.y + box.height <= y, `${await link.innerText()} is under it`);
+    }
+  },
+);
+
 world.test('rows and the keys of the help have names', async (c) => {
   const named = (role, name) => c.page.getByRole(role, { name, exact: true }).waitFor();
   await c.open('/queues');

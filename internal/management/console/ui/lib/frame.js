@@ -119,7 +119,7 @@ function Rail({ pages, current }) {
   const inNav = (g) =>
     pages.filter((p) => p.nav && p.nav.group === g && may(p.needs)).sort((a, b) => a.nav.order - b.nav.order);
   const section = current?.nav ? current.path : current?.under;
-  return html`${groups.map(
+  return html`<div class="rail-groups">${groups.map(
     (g) =>
       inNav(g).length > 0 &&
       html`<div class="rail-group" key=${g}>
@@ -131,7 +131,7 @@ function Rail({ pages, current }) {
           <${Badge} path=${p.path} /></a></li>`,
       )}</ul>
     </div>`,
-  )}
+  )}</div>
     <button type="button" class="plain fold" aria-pressed=${folded.value} onClick=${() => {
       folded.value = !folded.value;
     }}><${Icon} name=${folded.value ? 'right' : 'left'} /><span>${t('frame.fold')}</span></button>`;

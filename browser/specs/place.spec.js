@@ -30,6 +30,88 @@ const inSight = (c) =>
     return top >= 0 && bottom <= innerHeight;
   });
 
+world.test('who comes back to a list goes on at the row that was left', async (c) => {
+  const onMessage = () => c.page.waitForURL(/letters\/%2F\/queue/);
+  await c.open('/letters?view=list');
+  await rowsOf(c).first().waitFor();
+  await c.page.keyboard.press('j');
+  await focusOn(c, 0);
+  await c.page.keyboard.press('End');
+  await focusOn(c, 99);
+  await c.page.keyboard.press('ArrowDown'); // more are read
+  await focusOn(c, 100);
+  await c.page.keyboard.press('x');
+  for (const way of ['back', 'escape', 'crumb']) {
+    await c.page.keyboard.press('Enter');
+    await onMessage();
+    await c.settled();
+    if (way === 'back') await c.page.goBack();
+    if (way === 'escape') await c.page.keyboard.press('Escape');
+    if (way === 'crumb') await c.page.locator('.crumbs a').first().press('Enter');
+    await c.page.waitForURL(/view=list/);
+    await focusOn(c, 100);
+    assert.ok(await inSight(c), `after ${way} the row is out of sight`);
+    await c.text('table.selected', { n: 1 }).waitFor();
+  }
+
+  await c.open('/queues');
+  const queue = rowsOf(c).filter({ hasText: 'row-30' });
+  await queue.waitFor();
+  const index = Number(await queue.getAttribute('data-index'));
+  await queue.focus();
+  await c.page.keyboard.press('Enter');
+  await c.page.waitForURL(/row-30/);
+  const tab = c.page.getByRole('navigation', { name: c.say('queue.tabs') }).getByRole('link');
+  await tab.nth(1).press('Enter');
+  await c.page.waitForURL(/tab=messages/);
+  await c.page.locator('.crumbs a').first().press('Enter');
+  await focusOn(c, index);
+
+  await c.page.keyboard.press('g');
+  await c.page.keyboard.press('q'); // another visit, not a return
+  await c.settled();
+  assert.equal(await c.page.evaluate(() => document.activeElement.id), 'main');
+});
+
+world.test('the next row has the focus if the one that was left is gone', async (c) => {
+  await c.open('/queues/%2F/orders.dead?tab=messages');
+  await rowsOf(c).nth(2).focus();
+  await c.page.keyboard.press('Enter');
+  await c.page.waitForURL(/letters\/%2F\/queue/);
+  await c.settled();
+  await c.page.keyboard.press('Delete');
+  await c.dialog.locator('footer .danger').waitFor();
+  await until('the discard to be possible', () => c.dialog.locator('footer .danger').isEnabled());
+  await c.dialog.locator('footer .danger').click();
+  await c.button('redrive.close', {}, c.dialog).click();
+  await c.page.waitForURL(/tab=messages/);
+  await focusOn(c, 2);
+});
+
+world.test('who leaves a filter goes on in the list', async (c) => {
+  await c.open('/queues');
+  await rowsOf(c).first().waitFor();
+  const field = c.page.locator('.table-tools input[type=search]');
+  await c.page.keyboard.press('/');
+  await c.page.keyboard.type('row-2');
+  await c.page.waitForURL(/name=row-2/);
+  await until('ten rows', async () => (await rowsOf(c).count()) === 10);
+  await c.page.keyboard.press('Escape');
+  await focusOn(c, 0);
+  assert.equal(await field.inputValue(), 'row-2');
+  const leave = async () => {
+    for (const key of ['/', 'Escape', 'Escape']) await c.page.keyboard.press(key); // the first closes the suggestions
+  };
+  await c.open('/letters?view=list');
+  await rowsOf(c).first().waitFor();
+  await leave();
+  await focusOn(c, 0);
+  await c.open('/letters?view=list&filter=' + encodeURIComponent('id:none'));
+  await c.heading('letters.none_found').waitFor();
+  await leave();
+  assert.equal(await c.page.evaluate(() => document.activeElement.id), 'main');
+});
+
 world.test(
   'the button that folds the navigation is in sight in a low window',
   { viewport: { width: 1280, height: 420 } },

@@ -8,6 +8,10 @@ const lists = 'tbody, ul, ol, .toasts';
 let last = null; // what has the focus, or had it until it was removed
 let outside = null; // what had it last beside short messages
 let page = 0; // where that was
+let inMain = null; // what of the page itself had it last
+
+// focused is what of the page has the focus, or had it before a dialog was opened.
+export const focused = () => (document.activeElement?.closest('dialog') ? inMain : document.activeElement);
 
 // heir is what gets the focus of something that was removed from target, in which others may have been added.
 function heir({ target, nextSibling, previousSibling }, added) {
@@ -22,11 +26,20 @@ function heir({ target, nextSibling, previousSibling }, added) {
   return (around?.id !== 'main' && around) || instead || document.getElementById('main');
 }
 
+// toRows is for who leaves a field of a filter: the keyboard goes on at the row where it was in the list, or at the page.
+export function toRows(part = document.getElementById('main')) {
+  /** @type {HTMLElement} */
+  const row = part.querySelector('tr[data-index][tabindex="0"]');
+  (row || document.getElementById('main')).focus({ preventScroll: !row });
+}
+
 export function startFocus() {
   addEventListener('focusin', (e) => {
     last = e.target;
     page = visits.peek();
-    if (e.target instanceof Element && !e.target.closest('.toasts')) outside = e.target;
+    if (!(e.target instanceof Element)) return;
+    if (!e.target.closest('.toasts')) outside = e.target;
+    if (e.target.closest('main')) inMain = e.target;
   });
   // Who presses beside everything wants the focus nowhere.
   addEventListener('focusout', () =>

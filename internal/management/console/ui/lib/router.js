@@ -1,5 +1,6 @@
 // The address is the state: path and query of the page that is shown. Links work as links; clicks are taken over.
 import { signal, computed } from './html.js';
+import { keep, kept, moved, turn } from './kept.js';
 import { prefix } from './place.js';
 import { matchPath } from './paths.js';
 
@@ -29,29 +30,44 @@ export const to = (strings, ...values) => strings.reduce((all, s, i) => all + en
 // go shows a page.
 export function go(path, query, { replace = false } = {}) {
   const address = href(path, query);
-  if (replace) show(address, true);
-  else leave(() => show(address, false));
+  if (replace) show(address, { replace });
+  else leave(() => show(address));
 }
 
 // from is the address of the page that led to this one, '' if there was none.
 export const from = () => history.state?.from || '';
 
+// up is the address of a list that led here, as it was left, or else of the list as it is at first.
+export const up = (path, query) => (from().split('?')[0] === prefix + path ? from() : href(path, query));
+
 // back shows that page again, or else the one that is named. A page that stands for its predecessor, as the next message does for
 // the one before it, is shown by beside: it leads back to where that came from.
-export const back = (path, query) => leave(() => show(from() || href(path, query), false));
-export const beside = (path) => leave(() => show(href(path), false, from()));
+export const back = (path, query) => leave(() => show(from() || href(path, query), { back: true }));
+export const beside = (path) => leave(() => show(href(path), { origin: from() }));
 
 // setQuery changes parts of the query; null and '' take one away. It replaces the address unless push is said: what is
 // typed into a filter is not a page to come back to.
 export function setQuery(patch, { push = false } = {}) {
   const query = { ...here.value.query, ...patch };
-  show(href(here.value.path, query), !push);
+  show(href(here.value.path, query), { replace: !push });
 }
 
-function show(address, replace, origin = replace ? from() : location.pathname + location.search) {
+const shown = () => location.pathname + location.search;
+
+// show puts an address into the history. back says that somebody comes back to it: then it leads back to where it led before. So does
+// another query of the same page.
+function show(address, { replace = false, back = false, origin = undefined } = {}) {
+  if (back) origin = kept('from', address) || '';
+  else if (replace || new URL(address, location.href).pathname === location.pathname) origin = from();
+  else origin ??= shown();
   if (!replace) place++;
   history[replace ? 'replaceState' : 'pushState']({ from: origin, place }, '', address);
-  if (!replace) visits.value++;
+  if (replace) moved(shown());
+  else {
+    turn(shown(), back);
+    visits.value++;
+  }
+  keep('from', origin);
   here.value = read();
 }
 
@@ -62,7 +78,7 @@ const placeNow = () => history.state?.place || 0;
 let place = placeNow(); // of the page that is shown among those of the history
 
 let asks = null; // asks whether what was typed into the page may be lost
-let kept = []; // the names in the query that say what that is about
+let subject = []; // the names in the query that say what that is about
 let asking = false;
 const warn = (e) => e.preventDefault();
 
@@ -70,14 +86,14 @@ const warn = (e) => e.preventDefault();
 // words before it leaves the console. A page is another, too, with another value of a name in its query that is one of of.
 export function hold(ask, of = []) {
   asks = ask;
-  kept = of;
+  subject = of;
   addEventListener('beforeunload', warn);
 }
 
 // letGo says that leaving the page loses nothing.
 export function letGo() {
   asks = null;
-  kept = [];
+  subject = [];
   removeEventListener('beforeunload', warn);
 }
 
@@ -89,7 +105,7 @@ async function leave(then) {
 }
 
 // leaveFor does what gives a name in the query another value.
-export const leaveFor = (name, then) => (kept.includes(name) ? leave(then) : then());
+export const leaveFor = (name, then) => (subject.includes(name) ? leave(then) : then());
 
 // mayLeave asks, if there is something to ask for, whether what was typed into the page may be lost.
 export async function mayLeave() {
@@ -107,12 +123,16 @@ function travel() {
   if (asks && by) history.go(-by);
   if (asks) return by && leave(() => history.go(by));
   place += by;
+  turn(shown(), true);
+  keep('from', from());
   visits.value++;
   here.value = read();
   return undefined;
 }
 
 export function startRouter() {
+  turn(shown(), false);
+  keep('from', from());
   addEventListener('popstate', travel);
   document.addEventListener('click', (e) => {
     if (e.defaultPrevented || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
@@ -131,7 +151,7 @@ export function startRouter() {
     if (at.hash && at.pathname === location.pathname) return;
     e.preventDefault();
     leave(() => {
-      show(at.pathname + at.search, false);
+      show(at.pathname + at.search, { back: !!a.closest('.crumbs') });
       scrollTo(0, 0);
     });
   });

@@ -6,6 +6,8 @@ import { Icon } from './icon.js';
 import { Failure, Loading } from './states.js';
 import { announce } from './announce.js';
 import { useShortcuts } from './keys.js';
+import { focused, toRows } from './focus.js';
+import { keep, kept, onLeave } from './kept.js';
 import { pref } from './store.js';
 import { between, csv, view } from './order.js';
 import { save } from './save.js';
@@ -93,6 +95,35 @@ export function Table({
     if (!source.known || !inRow.current) return;
     inRow.current = false;
     if (document.activeElement.matches('body, #main')) rowAt(at)?.focus();
+  }, [source.known]);
+  // Who comes back goes on at the row that was left, or at the one that took its place. What was selected may have gone.
+  const left = useRef(kept('row'));
+  const latest = useRef();
+  latest.current = keys;
+  useEffect(
+    () =>
+      onLeave(() => {
+        const row = focused()?.closest('tr[data-index]');
+        if (!box.current?.contains(row)) {
+          if (kept('row')?.table === id) keep('row', undefined);
+          return;
+        }
+        const index = Number(row.getAttribute('data-index'));
+        keep('row', { table: id, key: latest.current[index], index, top: box.current.scrollTop, y: scrollY });
+      }),
+    [],
+  );
+  useEffect(() => {
+    const { current: spot } = left;
+    if (!source.known || spot === null) return;
+    left.current = null;
+    const gone = !source.server && selection && [...selection[0]].filter((key) => !keys.includes(key));
+    if (gone?.length > 0) selection[1](new Set([...selection[0]].filter((key) => !gone.includes(key))));
+    if (spot?.table !== id || !rows.length || !document.activeElement.matches('body, #main')) return;
+    scrollTo(0, spot.y);
+    box.current.scrollTop = spot.top;
+    const there = keys.indexOf(spot.key);
+    walk(there < 0 ? Math.min(spot.index, rows.length - 1) : there);
   }, [source.known]);
   const before = useRef(0);
   useEffect(() => {
@@ -266,7 +297,9 @@ function Tools({ id, caption, source, columns, shown, chosen, selection, filter,
       html`<label class="search"><${Icon} name="search" /><span class="hidden">${t('table.filter')}</span>
       <input type="search" ref=${filterBox} value=${source.text} aria-invalid=${source.wrong ? 'true' : undefined} placeholder=${t('table.filter')} onInput=${(e) => source.change({ text: e.target.value })}
         onKeyDown=${(e) => {
-          if (e.key === 'Escape') e.target.blur();
+          if (e.key !== 'Escape') return;
+          e.preventDefault(); // the browser would clear it
+          toRows(e.target.closest('.table-frame'));
         }} /></label>
       <label class="check small"><input type="checkbox" checked=${source.regex} onChange=${(e) => source.change({ regex: e.target.checked })} /> ${t('table.regex')}</label>
       ${source.wrong && html`<span class="tag bad" role="alert">${t('table.no_regex')}</span>`}`

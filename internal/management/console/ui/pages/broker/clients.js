@@ -1,6 +1,7 @@
 // What clients have opened: connections, channels, consumers. Three lists with the same links above them.
 import { html, useState } from '../../lib/html.js';
 import { t, num, size, word, span } from '../../lib/i18n.js';
+import { useKept } from '../../lib/kept.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { href } from '../../lib/router.js';
@@ -76,7 +77,7 @@ const connectionColumns = () => [
 
 export function renderConnections() {
   const at = useHere();
-  const picked = useState(new Set());
+  const picked = useKept('selection', new Set());
   const source = useServerList(ofVHost('connections'), { usual: { sort: 'name' }, on: ['overview'] });
   return html`<h1>${t('connections.title')}</h1>
     <${Table} id="connections" caption=${t('connections.title')} source=${source} columns=${connectionColumns()} keyOf=${(c) => c.name} selection=${picked} onOpen=${(c) => open(Connection, { name: c.name })}

@@ -3,7 +3,7 @@ import { html, useMemo, useState } from '../../lib/html.js';
 import { t, num } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
-import { go, href } from '../../lib/router.js';
+import { go, href, up } from '../../lib/router.js';
 import { useRows } from '../../lib/list.js';
 import { Table } from '../../lib/table.js';
 import { Empty, NoPermissions, Shown } from '../../lib/states.js';
@@ -134,7 +134,7 @@ export function render({ params: { vhost, name: shown } }) {
   });
   const e = got.data;
   const own = e && e.name !== '' && !e.name.startsWith('amq.');
-  return html`<p class="crumbs"><a href=${href('/exchanges', { vhost })}>${t('exchanges.title')}</a> <span aria-hidden="true">›</span> ${vhost}</p>
+  return html`<p class="crumbs"><a href=${up('/exchanges', { vhost })}>${t('exchanges.title')}</a> <span aria-hidden="true">›</span> ${vhost}</p>
     <div class="page-head"><h1>${shown === 'amq.default' ? t('exchange.default') : shown}</h1>
       ${
         e &&

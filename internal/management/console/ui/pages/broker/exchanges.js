@@ -1,6 +1,7 @@
 // The list of exchanges.
 import { html, useState } from '../../lib/html.js';
 import { t, num } from '../../lib/i18n.js';
+import { useKept } from '../../lib/kept.js';
 import { api, path } from '../../lib/api.js';
 import { go, to } from '../../lib/router.js';
 import { useServerList } from '../../lib/list.js';
@@ -90,7 +91,7 @@ export async function removeExchanges(all) {
 }
 
 export function render() {
-  const picked = useState(new Set());
+  const picked = useKept('selection', new Set());
   const columns = columnsOf();
   const source = useServerList(within('exchanges'), { usual: { sort: 'name' }, on: ['queues'] });
   return html`<div class="page-head"><h1>${t('exchanges.title')}</h1>

@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { t } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
-import { go, href, letGo, visits } from '../../lib/router.js';
+import { go, href, letGo, up, visits } from '../../lib/router.js';
 import { attempt, toast, useDraft } from '../../lib/layers.js';
 import { NumberField, Select, TextArea, TextField } from '../../lib/form.js';
 import { Codes } from '../../lib/code.js';
@@ -56,7 +56,7 @@ export function render({ query, title }) {
     letGo();
     go('/policies', list);
   };
-  return html`<p class="crumbs"><a href=${href('/policies', list)}>${t('policies.title')}</a></p>
+  return html`<p class="crumbs"><a href=${up('/policies', list)}>${t('policies.title')}</a></p>
     <div class="page-head"><h1>${title}</h1>${got.data && html`<${Action} lacks=${lacks} onClick=${remove}><${Icon} name="discard" /> ${t('queues.delete')}</${Action}>`}</div>
     ${got.data !== undefined ? html`<${Editor} key=${visits.value + (query.policy ? vhost : '')} operator=${operator} vhost=${vhost} known=${got.data} query=${query} />` : got.error ? html`<${Failure} error=${got.error} retry=${got.refresh} />` : html`<${Loading} />`}`;
 }

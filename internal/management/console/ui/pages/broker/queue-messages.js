@@ -1,6 +1,7 @@
 // The messages of a queue, looked at without a change; what died elsewhere can be sent back from here.
-import { html, useState } from '../../lib/html.js';
+import { html } from '../../lib/html.js';
 import { t, size, word } from '../../lib/i18n.js';
+import { useKept } from '../../lib/kept.js';
 import { go, href, setQuery, route, to } from '../../lib/router.js';
 import { first, rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
@@ -69,7 +70,7 @@ function Waiting({ vhost, name, n, done }) {
 
 export function Messages({ vhost, name, count, waiting }) {
   const { filter = '', order = 'oldest' } = route.value.query;
-  const selection = useState(new Set());
+  const selection = useKept('selection', new Set());
   const messages = useMessages(base(vhost, name), { filter, order }, { hold: selection[0].size > 0 });
   const chosen = messages.items.filter((l) => selection[0].has(keyOf(l)));
   const lacks = lacksIn(vhost, [name]);

@@ -3,7 +3,7 @@ import { html, useState } from '../../lib/html.js';
 import { t, num } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
-import { go, href, letGo, to, visits } from '../../lib/router.js';
+import { go, href, letGo, to, up, visits } from '../../lib/router.js';
 import { attempt, useDraft } from '../../lib/layers.js';
 import { Check, Radios, Select, TextArea, TextField } from '../../lib/form.js';
 import { Code, Codes } from '../../lib/code.js';
@@ -127,7 +127,7 @@ function Form({ query }) {
     letGo();
     go(to`/queues/${vhost}/${f.name}`);
   };
-  return html`<p class="crumbs"><a href=${href('/queues', { vhost })}>${t('queues.title')}</a></p><h1>${t('create.title')}</h1>
+  return html`<p class="crumbs"><a href=${up('/queues', { vhost })}>${t('queues.title')}</a></p><h1>${t('create.title')}</h1>
     <form class="split" onSubmit=${submit}>
       <div class="card">
         <div class="form">

@@ -1,6 +1,7 @@
 // The other tabs of a queue's page: who consumes, what is bound, what waits, what is held.
 import { html, useState } from '../../lib/html.js';
 import { t, dateTime, num, size, span, word } from '../../lib/i18n.js';
+import { useKept } from '../../lib/kept.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { go, href } from '../../lib/router.js';
@@ -160,7 +161,7 @@ const waitingColumns = (page) => [
 
 // WaitingList is what waits in a queue; spaced says that the queue has delayed retry.
 export function WaitingList({ vhost, name, spaced }) {
-  const picked = useState(new Set());
+  const picked = useKept('selection', new Set());
   const page = (m) => waitingPage(m, vhost);
   const list = usePortions(
     (after, signal) => api.get(path`x/waiting/${vhost}/${name}`, { limit: 100, after }, { signal }),

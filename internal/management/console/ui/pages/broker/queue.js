@@ -3,7 +3,7 @@ import { html } from '../../lib/html.js';
 import { t } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
-import { go, href } from '../../lib/router.js';
+import { go, href, up } from '../../lib/router.js';
 import { Shown } from '../../lib/states.js';
 import { Icon } from '../../lib/icon.js';
 import { may } from '../../lib/session.js';
@@ -31,7 +31,7 @@ export function render({ params: { vhost, name }, query }) {
   const tab = query.tab || 'summary';
   const q = got.data;
   const rights = rightsIn(vhost);
-  return html`<p class="crumbs"><a href=${href('/queues', { vhost })}>${t('queues.title')}</a> <span aria-hidden="true">›</span> ${vhost}</p>
+  return html`<p class="crumbs"><a href=${up('/queues', { vhost })}>${t('queues.title')}</a> <span aria-hidden="true">›</span> ${vhost}</p>
     <div class="page-head"><h1>${name}</h1>
       ${
         q &&

@@ -1,6 +1,7 @@
 // The list of queues. The broker sorts, filters and pages it; the saved filters ask for few columns of all, and choose here.
-import { html, useState } from '../../lib/html.js';
+import { html } from '../../lib/html.js';
 import { t, size, num, word } from '../../lib/i18n.js';
+import { useKept } from '../../lib/kept.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { go, href, route, setQuery, to } from '../../lib/router.js';
@@ -112,7 +113,7 @@ const lacksFor = (rows, right) => first(...rows.map((q) => rightsIn(q.vhost).que
 
 export function render() {
   const show = route.value.query.show || '';
-  const picked = useState(new Set());
+  const picked = useKept('selection', new Set());
   const isFilter = !!filters[show];
   const growing = show === 'growing';
   const columns = columnsOf(isFilter);

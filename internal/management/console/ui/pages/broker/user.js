@@ -3,7 +3,7 @@ import { html, useState } from '../../lib/html.js';
 import { t } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
-import { go, href, to } from '../../lib/router.js';
+import { go, href, to, up } from '../../lib/router.js';
 import { Shown } from '../../lib/states.js';
 import { Icon } from '../../lib/icon.js';
 import { attempt, confirm, open } from '../../lib/layers.js';
@@ -41,7 +41,7 @@ export function render({ params: { name } }) {
     )
       go('/users');
   };
-  return html`<p class="crumbs"><a href=${href('/users')}>${t('users.title')}</a></p>
+  return html`<p class="crumbs"><a href=${up('/users')}>${t('users.title')}</a></p>
     <div class="page-head"><h1>${name}</h1>${
       u &&
       html`<span class="buttons"><button type="button" onClick=${() => open(EditUser, { known: u }).then((done) => done && got.refresh())}><${Icon} name="edit" /> ${t('users.change')}</button>

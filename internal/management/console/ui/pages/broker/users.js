@@ -1,6 +1,7 @@
 // Users: the list, and what each may where.
-import { html, useState } from '../../lib/html.js';
+import { html } from '../../lib/html.js';
 import { t, num } from '../../lib/i18n.js';
+import { useKept } from '../../lib/kept.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { go, href, to } from '../../lib/router.js';
@@ -66,7 +67,7 @@ async function removeUsers(all) {
 }
 
 export function render({ query }) {
-  const picked = useState(new Set());
+  const picked = useKept('selection', new Set());
   const got = useData(
     async (signal) => {
       const [users, permissions] = await Promise.all([

@@ -3,7 +3,7 @@ import { html, useState } from '../../lib/html.js';
 import { t, num, size, span } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
-import { go, href, to } from '../../lib/router.js';
+import { go, href, up } from '../../lib/router.js';
 import { GrantSelf, Shown } from '../../lib/states.js';
 import { Icon } from '../../lib/icon.js';
 import { attempt, open } from '../../lib/layers.js';
@@ -44,7 +44,7 @@ export function render({ params: { name }, query }) {
   });
   const tab = query.tab || 'summary';
   const v = got.data;
-  return html`<p class="crumbs"><a href=${href('/vhosts')}>${t('vhosts.title')}</a></p>
+  return html`<p class="crumbs"><a href=${up('/vhosts')}>${t('vhosts.title')}</a></p>
     <div class="page-head"><h1>${name}</h1>${
       v &&
       may('administrator') &&

@@ -1,7 +1,7 @@
 // One message on a page of its own: a dead letter, a lost letter, or one of a queue that never died.
 import { html, useEffect, useState } from '../../lib/html.js';
 import { t } from '../../lib/i18n.js';
-import { back, beside, from, go, href, route, to } from '../../lib/router.js';
+import { back, beside, go, href, route, to, up } from '../../lib/router.js';
 import { oneVHost } from '../../lib/vhosts.js';
 import { Icon } from '../../lib/icon.js';
 import { When } from '../../lib/time.js';
@@ -45,13 +45,12 @@ function Message({ params }) {
   const list = alive
     ? [to`/queues/${params.vhost}/${params.queue}`, { tab: 'messages' }]
     : [lost ? '/lost' : '/letters', { vhost: params.vhost === oneVHost.value ? '' : params.vhost }];
-  const up = from().startsWith(href(list[0]) + '?') ? from() : href(...list); // with the filter and the groups one came from
   const top = alive ? ['/queues', { vhost: params.vhost }] : list;
   useShortcuts({ Escape: ['keys.back', () => back(...list)] }, [params.id]);
-  return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${alive ? href(...top) : up}>${lost ? t('lost.title') : alive ? t('queues.title') : t('letters.title')}</a>${
+  return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${alive ? href(...top) : up(...list)}>${lost ? t('lost.title') : alive ? t('queues.title') : t('letters.title')}</a>${
     lost
       ? null
-      : html` <span aria-hidden="true">›</span> <a href=${alive ? up : href(to`/queues/${params.vhost}/${params.queue}`)}>${params.queue}</a>`
+      : html` <span aria-hidden="true">›</span> <a href=${alive ? up(...list) : up(to`/queues/${params.vhost}/${params.queue}`)}>${params.queue}</a>`
   }</nav>
     <${Viewer} id=${alive ? { ...id, deaths: [] } : id}>${(l, refresh) => html`<${Head} message=${l} refresh=${refresh} step=${step} list=${list} />`}</${Viewer}>`;
 }

@@ -1,6 +1,7 @@
 // Dead letters: how many, why, from where; in groups or one by one; and what to do about them.
 import { html, useState } from '../../lib/html.js';
 import { t, dateTime, num, percent, span, word } from '../../lib/i18n.js';
+import { useKept } from '../../lib/kept.js';
 import { address, api, path } from '../../lib/api.js';
 import { route, setQuery, href, go, to } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
@@ -230,7 +231,7 @@ const countDiscards = (vhost, filter, abort) =>
 
 function List({ vhost, filter, waiting }) {
   const order = route.value.query.order || 'newest';
-  const selection = useState(new Set());
+  const selection = useKept('selection', new Set());
   const messages = useMessages(`x/letters/${path`${vhost}`}`, { filter, order }, { hold: selection[0].size > 0 });
   const chosen = messages.items.filter((l) => selection[0].has(keyOf(l)));
   const done = (jobs) => {

@@ -2,7 +2,7 @@
 import { html, useState } from '../../lib/html.js';
 import { t, num, rate, word } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
-import { go, href, to } from '../../lib/router.js';
+import { go, href, to, up } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
 import { useRows } from '../../lib/list.js';
 import { Table } from '../../lib/table.js';
@@ -166,7 +166,7 @@ function One({ params }) {
       if (await attempt(() => api.delete(jobAt(params.vhost, params.id)), t('jobs.forgotten'))) go('/jobs');
     }
   };
-  return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${href('/jobs')}>${t('jobs.title')}</a></nav>
+  return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${up('/jobs')}>${t('jobs.title')}</a></nav>
     <div class="page-head"><h1>${t('jobs.one', { id: params.id })}</h1>${job && !going(job) && html`<${Action} lacks=${lacksOwner(job.user)} onClick=${drop}>${t('jobs.forget')}</${Action}>`}</div>
     <${Job} vhost=${params.vhost} id=${params.id} detail onJob=${setJob} undo=${undoDiscard} />`;
 }

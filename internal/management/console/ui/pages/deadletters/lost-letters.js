@@ -1,6 +1,7 @@
 // The lost letters: dead letters that found no place, and those that were discarded.
-import { html, useState } from '../../lib/html.js';
+import { html } from '../../lib/html.js';
 import { t, num, size, word } from '../../lib/i18n.js';
+import { useKept } from '../../lib/kept.js';
 import { api } from '../../lib/api.js';
 import { route, setQuery } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
@@ -23,7 +24,7 @@ import { lostLettersCommand } from '../code/commands.js';
 export function render() {
   const v = oneVHost.value;
   const filter = route.value.query.filter || '';
-  const selection = useState(new Set());
+  const selection = useKept('selection', new Set());
   const lostStore = useData(
     async (abort) => (await api.get('x/lost-letters', {}, { signal: abort })).find((s) => s.vhost === v),
     [v],

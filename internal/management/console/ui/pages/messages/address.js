@@ -32,6 +32,9 @@ export const waitingPage = (m, vhost) => to`/queues/${vhost}/${m.queue}/messages
 // keyOf names a message among all of a virtual host.
 export const keyOf = (l) => `${l.place === 'lost' ? 'lost' : l.place + ' ' + l.queue} ${l.id}`;
 
+// rowsOf is what the page of a message has to know of a list to walk through it.
+export const rowsOf = (items) => items.map((l) => ({ key: keyOf(l), page: page(l) }));
+
 // placeOf says where a message is.
 export const placeOf = (l) => (l.place === 'lost' ? t('letters.lost_store') : l.queue);
 

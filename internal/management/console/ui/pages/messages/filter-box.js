@@ -4,6 +4,7 @@ import { has, t } from '../../lib/i18n.js';
 import { Icon } from '../../lib/icon.js';
 import { pref } from '../../lib/store.js';
 import { useShortcuts } from '../../lib/keys.js';
+import { toRows } from '../../lib/focus.js';
 import { and, split, suggest, without } from './filter.js';
 
 const saved = pref('filters', []);
@@ -57,7 +58,7 @@ export function FilterBox({ filter, change, known, error, example = t('filter.pl
     else if (e.key === 'ArrowUp' && offers.length) setAt((at + offers.length - 1) % offers.length);
     else if (e.key === 'Enter') at >= 0 ? take(offers[at]) : commit();
     else if (e.key === 'Tab' && at >= 0) take(offers[at]);
-    else if (e.key === 'Escape') offers.length ? setOffers([]) : e.target.blur();
+    else if (e.key === 'Escape') offers.length ? setOffers([]) : toRows();
     else if (e.key === 'Backspace' && !text && chips.length) {
       setText(chips.at(-1).text);
       change(without(filter, chips.length - 1));

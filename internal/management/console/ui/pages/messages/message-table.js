@@ -2,6 +2,7 @@
 import { html, useEffect, useMemo, useRef, useState } from '../../lib/html.js';
 import { t, num, size, dateTime, word } from '../../lib/i18n.js';
 import { go } from '../../lib/router.js';
+import { keep, kept } from '../../lib/kept.js';
 import { indexed, topic, useAgain, useData } from '../../lib/live.js';
 import { Table } from '../../lib/table.js';
 import { Ago } from '../../lib/time.js';
@@ -9,21 +10,24 @@ import { Icon } from '../../lib/icon.js';
 import { announce } from '../../lib/announce.js';
 import { reasonOf as reasonText, toast } from '../../lib/layers.js';
 import { useShortcuts } from '../../lib/keys.js';
-import { exceptionOf, keyOf, page, placeOf, readSome, reasonOf, sourceOf, withHeaders } from './address.js';
+import { exceptionOf, keyOf, page, placeOf, readSome, reasonOf, rowsOf, sourceOf, withHeaders } from './address.js';
 import { total } from './timeline.js';
 import { Reason, State } from './badges.js';
 
 const portion = 100; // messages that are shown at a time; one more is read, which says that there are more
 
 // useMessages reads a list: path of the API, query (filter, order). It is empty while the filter is wrong.
-// It is read again when something died, but not while it is held: then somebody selects or reads on.
+// It is read again when something died, but not while it is held: then somebody selects or reads on. Who comes back finds as much of it as
+// was read before.
 export function useMessages(list, query, { hold = false } = {}) {
   const key = JSON.stringify([list, query]);
   const [read, setRead] = useState(null); // {key, items, next, partial, most}: what was read on, and how many of it are shown
   const [busy, setBusy] = useState(false);
   const more = read?.key === key ? read : null;
-  const still = hold || !!more;
-  const first = useData((abort) => withHeaders((q) => readSome(list, q, portion + 1, abort), query), [list, query], {
+  const begin = useRef(Math.max(portion, kept('list')?.shown || 0)); // how many are shown at first
+  const still = hold || !!more || begin.current > portion;
+  const some = (abort) => withHeaders((q) => readSome(list, q, begin.current + 1, abort), query);
+  const first = useData(some, [list, query], {
     every: 0,
     on: still ? [] : ['letters'],
   });
@@ -32,10 +36,13 @@ export function useMessages(list, query, { hold = false } = {}) {
   latest.current = key;
   const wrong = first.error?.status === 400 ? t('filter.invalid') : ''; // then no list is that of the filter
   const now = wrong ? null : more || first.data;
-  const items = useMemo(() => now?.items.slice(0, now.most ?? portion) || [], [now]);
+  const items = useMemo(() => now?.items.slice(0, now.most ?? begin.current) || [], [now]);
   const goesOn = !!now && (items.length < now.items.length || !!now.next);
   const found = t(goesOn ? 'letters.found_least' : 'letters.found', { n: items.length });
   useFound(query.filter, first.at, found);
+  useEffect(() => {
+    if (now) keep('list', { list, query, rows: rowsOf(now.items), next: now.next, shown: items.length });
+  }, [now]);
   const load = async () => {
     setBusy(true);
     try {
@@ -50,6 +57,7 @@ export function useMessages(list, query, { hold = false } = {}) {
     setBusy(false);
   };
   const refresh = () => {
+    begin.current = portion;
     setRead(null);
     return first.refresh();
   };

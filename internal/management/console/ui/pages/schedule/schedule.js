@@ -1,6 +1,7 @@
 // The schedule: what waits for its instant, on a calendar and as a list; to call off, to move, to send early.
 import { html, useState } from '../../lib/html.js';
 import { t, clock, day, left, month, num, size, span, weekday } from '../../lib/i18n.js';
+import { useKept } from '../../lib/kept.js';
 import { api, path } from '../../lib/api.js';
 import { go, href, route, setQuery, to } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
@@ -120,7 +121,7 @@ const pathsOf = (all, chosen) =>
     : [vhost.value ? `x/scheduled/${path`${vhost.value}`}` : 'x/scheduled'];
 
 function Waiting({ all, chosen, view, at, slot, filter, changed }) {
-  const selection = useState(new Set());
+  const selection = useKept('selection', new Set());
   const cells = grid(view, at);
   const { from, until } = range(cells);
   const paths = pathsOf(all, chosen);

@@ -2,7 +2,7 @@
 import { html, useState } from '../../lib/html.js';
 import { t, left, size, span, word } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
-import { back, from, href, to } from '../../lib/router.js';
+import { back, href, to, up } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
 import { When } from '../../lib/time.js';
@@ -20,11 +20,10 @@ export function render({ params }) {
     every: 0,
   });
   const list = ['/schedule', { exchange: params.exchange }];
-  const up = from().startsWith(href('/schedule')) ? from() : href(...list);
   useShortcuts({ Escape: ['keys.back', () => back(...list)] }, [at]);
   const m = got.data && { ...got.data, vhost: params.vhost };
   const gone = (done) => done && back(...list);
-  return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${up}>${t('schedule.title')}</a> <span aria-hidden="true">›</span>
+  return html`<nav class="crumbs" aria-label=${t('frame.crumbs')}><a href=${up(...list)}>${t('schedule.title')}</a> <span aria-hidden="true">›</span>
       <a href=${href(to`/exchanges/${params.vhost}/${params.exchange}`)}>${params.exchange}</a></nav>
     <div class="page-head"><h1>${t('scheduled.title', { id: m?.message_id || params.id })}</h1>${
       m &&

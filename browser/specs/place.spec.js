@@ -88,6 +88,43 @@ world.test('the next row has the focus if the one that was left is gone', async 
   await focusOn(c, 2);
 });
 
+world.test('the neighbours of a message are those of the list that led to it', async (c) => {
+  await c.open('/letters?view=list&order=oldest&filter=' + encodeURIComponent('type:kind-1'));
+  const ids = rowsOf(c).locator('td[data-label]');
+  await ids.first().waitFor();
+  await rowsOf(c).nth(1).focus();
+  await c.page.keyboard.press('Enter');
+  const title = (i) => c.page.getByRole('heading', { level: 1, name: c.say('viewer.title', { id: `order-${i}` }) });
+  await title(3).waitFor();
+  await c.page.keyboard.press(']');
+  await title(5).waitFor();
+  await c.page.keyboard.press(']');
+  await title(7).waitFor();
+  await c.page.keyboard.press('[');
+  await title(5).waitFor();
+  await c.page.reload(); // the list is not there any more, its filter is
+  await title(5).waitFor();
+  await c.settled();
+  await c.page.keyboard.press(']');
+  await title(7).waitFor();
+  await c.page.keyboard.press('Escape');
+  await c.page.waitForURL(/filter=type/);
+
+  await c.open('/letters?view=list&order=oldest&filter=' + encodeURIComponent('type:kind-1'));
+  await rowsOf(c).first().focus();
+  await c.page.keyboard.press('Enter');
+  await title(1).waitFor();
+  await c.page.keyboard.press('[');
+  await c.page
+    .getByRole('status')
+    .filter({ hasText: c.say('viewer.is_first') })
+    .waitFor({ state: 'attached' });
+  await c.page.keyboard.press(']');
+  await title(3).waitFor();
+  await c.page.keyboard.press('Escape');
+  await focusOn(c, 1);
+});
+
 world.test('who leaves a filter goes on in the list', async (c) => {
   await c.open('/queues');
   await rowsOf(c).first().waitFor();

@@ -1,7 +1,7 @@
 // One message on a page of its own: a dead letter, a lost letter, or one of a queue that never died.
 import { html, useEffect, useState } from '../../lib/html.js';
 import { t } from '../../lib/i18n.js';
-import { back, beside, go, href, route, to, up } from '../../lib/router.js';
+import { back, go, href, route, to, up } from '../../lib/router.js';
 import { oneVHost } from '../../lib/vhosts.js';
 import { Icon } from '../../lib/icon.js';
 import { When } from '../../lib/time.js';
@@ -41,7 +41,7 @@ function Message({ params }) {
   const lost = params.queue === undefined;
   const alive = ofQueue();
   const id = { vhost: params.vhost, place: lost ? 'lost' : 'queue', queue: params.queue || '', id: params.id };
-  const step = useNeighbours(id, (l) => beside(page(l)));
+  const step = useNeighbours(id);
   const list = alive
     ? [to`/queues/${params.vhost}/${params.queue}`, { tab: 'messages' }]
     : [lost ? '/lost' : '/letters', { vhost: params.vhost === oneVHost.value ? '' : params.vhost }];
@@ -76,8 +76,8 @@ function Head({ message: l, refresh, step, list }) {
     [l.id, ...Object.values(lacks)],
   );
   return html`<div class="page-head"><h1>${titleOf(l, l.message_id || l.id)}</h1><div class="buttons">
-    <button type="button" class="plain" onClick=${() => step('newest')} aria-label=${t('keys.previous_letter')} title=${t('keys.previous_letter')}><${Icon} name="left" /></button>
-    <button type="button" class="plain" onClick=${() => step('oldest')} aria-label=${t('keys.next_letter')} title=${t('keys.next_letter')}><${Icon} name="right" /></button>
+    <button type="button" class="plain" onClick=${() => step(-1)} aria-label=${t('keys.previous_letter')} title=${t('keys.previous_letter')}><${Icon} name="left" /></button>
+    <button type="button" class="plain" onClick=${() => step(1)} aria-label=${t('keys.next_letter')} title=${t('keys.next_letter')}><${Icon} name="right" /></button>
     <${RetryNow} messages=${[l]} one done=${refresh} />
     ${l.waiting_id && html`<${Later} of=${[asWaiting(l)]} moved=${refresh} gone=${gone} />`}
     <${Action} className=${alive ? '' : 'primary'} lacks=${lacks.redrive} onClick=${redrive}><${Icon} name="redrive" /> ${t(alive ? 'message.move' : 'redrive.one')}</${Action}>

@@ -1,15 +1,18 @@
 // One message: its way here, what it is, what it says. For any place: a queue, the lost letters.
-import { html, useState } from '../../lib/html.js';
+import { html, useEffect, useState } from '../../lib/html.js';
 import { t, num, size, span, word } from '../../lib/i18n.js';
 import { api, address } from '../../lib/api.js';
-import { go, href, to } from '../../lib/router.js';
+import { beside, from, go, href, to } from '../../lib/router.js';
+import { announce } from '../../lib/announce.js';
+import { attempt } from '../../lib/layers.js';
+import { kept } from '../../lib/kept.js';
 import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
 import { Code, CopyButton } from '../../lib/code.js';
 import { When } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
 import { useShortcuts } from '../../lib/keys.js';
-import { at, fetchMessage, neverDied, placeOf, reasonOf, sourceOf } from './address.js';
+import { at, fetchMessage, keyOf, neverDied, page, placeOf, readSome, reasonOf, rowsOf, sourceOf } from './address.js';
 import { bytesOf, hex, jsonOf, kindsOf } from './payload.js';
 import { accountOf, isUntold } from './exception.js';
 import { quote, split } from './filter.js';
@@ -243,29 +246,44 @@ function Related({ message: l }) {
   return html`<section class="card" aria-labelledby="related"><h2 id="related">${t('viewer.related')}</h2><ul>${links.map(([text, filter]) => html`<li><a href=${href('/letters', { vhost: l.vhost, filter })}>${text}</a></li>`)}</ul></section>`;
 }
 
-// useNeighbours binds [ and ] to the messages before and after one in its place.
-export function useNeighbours(id, show) {
-  const list = at(id).replace(/\/[^/]*$/, '');
-  const step = async (order) => {
-    const got = await api.get(list, { order, after: id.id, limit: 1 }).catch(() => ({ items: [] }));
-    if (got.items[0]) show(got.items[0]);
+// neighbour is the address of the page of the message after or before one, by 1 or -1: in the list that led to it, or else in its
+// place, where the filter of that list counts, too.
+async function neighbour(id, by) {
+  const list = kept('list', from());
+  const i = list ? list.rows.findIndex((row) => row.key === keyOf(id)) : -1;
+  if (i < 0) {
+    const filter = new URLSearchParams(from().split('?')[1]).get('filter');
+    const query = { order: by > 0 ? 'oldest' : 'newest', after: id.id, limit: 1, filter };
+    const got = await api.get(at(id).replace(/\/[^/]*$/, ''), query);
+    return got.items.map(page)[0];
+  }
+  if (i + by === list.rows.length && list.next) {
+    const got = await readSome(list.list, { ...list.query, after: list.next }, 100);
+    list.rows.push(...rowsOf(got.items));
+    list.next = got.next;
+  }
+  return list.rows[i + by]?.page;
+}
+
+// useNeighbours binds [ and ] to the messages before and after one. Who goes back to the list then is at the row of the last one.
+export function useNeighbours(id) {
+  useEffect(() => {
+    const [list, row] = ['list', 'row'].map((name) => kept(name, from()));
+    const index = list ? list.rows.findIndex((x) => x.key === keyOf(id)) : -1;
+    if (!row || index < 0) return;
+    Object.assign(row, { key: keyOf(id), index });
+    list.shown = Math.max(list.shown, index + 1);
+  }, [at(id)]);
+  const step = async (by) => {
+    let next;
+    const found = await attempt(async () => {
+      next = await neighbour(id, by);
+    });
+    if (next) beside(next);
+    else if (found) announce(t(by > 0 ? 'viewer.is_last' : 'viewer.is_first'));
   };
-  useShortcuts(
-    {
-      '[': [
-        'keys.previous_letter',
-        () => {
-          step('newest');
-        },
-      ],
-      ']': [
-        'keys.next_letter',
-        () => {
-          step('oldest');
-        },
-      ],
-    },
-    [at(id)],
-  );
+  useShortcuts({ '[': ['keys.previous_letter', () => void step(-1)], ']': ['keys.next_letter', () => void step(1)] }, [
+    at(id),
+  ]);
   return step;
 }

@@ -149,6 +149,42 @@ world.test('who leaves a filter goes on in the list', async (c) => {
   assert.equal(await c.page.evaluate(() => document.activeElement.id), 'main');
 });
 
+world.test('Back of the browser closes a dialog, and asks before it drops what was typed', async (c) => {
+  const [letter] = (await c.broker.get('x/letters/%2F?limit=1')).items;
+  const path = `/letters/%2F/queue/orders.dead/${letter.id}`;
+  const asks = c.page.getByRole('dialog', { name: c.say('frame.close_draft_title'), exact: true });
+  const edit = c.page.getByRole('dialog', { name: c.say('resend.title'), exact: true });
+  await c.open('/queues');
+  await c.page.evaluate((at) => {
+    const a = document.createElement('a');
+    a.href = at;
+    document.body.append(a);
+    a.click();
+  }, path);
+  await c.button('resend.one').waitFor();
+  await c.settled();
+  await c.page.keyboard.press('e');
+  await edit.waitFor();
+  await c.page.goBack();
+  await edit.waitFor({ state: 'detached' });
+  assert.ok(c.page.url().includes(path), 'the page was left');
+
+  await c.page.keyboard.press('e');
+  await c.field('viewer.body', {}, edit).fill('{"typed": 1}');
+  await c.page.goBack();
+  await asks.waitFor();
+  await c.page.goBack(); // it closes the question alone
+  await asks.waitFor({ state: 'detached' });
+  assert.equal(await c.field('viewer.body', {}, edit).inputValue(), '{"typed": 1}');
+  await c.page.goBack();
+  await c.button('frame.close_draft', {}, asks).click();
+  await edit.waitFor({ state: 'detached' });
+  assert.ok(c.page.url().includes(path));
+  await c.page.goBack();
+  await c.page.waitForURL(/\/queues/);
+  await c.heading('queues.title').waitFor();
+});
+
 world.test(
   'the button that folds the navigation is in sight in a low window',
   { viewport: { width: 1280, height: 420 } },

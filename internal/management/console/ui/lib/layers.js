@@ -6,7 +6,7 @@ import { Icon } from './icon.js';
 import { TextField } from './form.js';
 import { inWords } from './rights.js';
 import { refused } from './permissions.js';
-import { hold, letGo, route, visits } from './router.js';
+import { beforeTravel, hold, letGo, route, visits } from './router.js';
 
 const shown = signal([]);
 const faults = signal([]); // what the broker refused in dialogs: {layer, text}
@@ -103,7 +103,7 @@ export function Dialog({ title, close, children, actions, wide, light = false, c
     else if (!el.open) el.showModal();
   };
   return html`<dialog ref=${ref} class=${`dialog ${wide ? 'wide' : ''} ${className}`} aria-labelledby=${id}
-    onInput=${() => fault && dropFault(layer)} onbeforeinput=${(e) => keepBefore(layer, e.target)}
+    onInput=${() => fault && dropFault(layer)} onbeforeinput=${(e) => !light && keepBefore(layer, e.target)}
     onKeyDown=${(e) => {
       if (e.key !== 'Enter' || !(e.ctrlKey || e.metaKey)) return;
       e.preventDefault();
@@ -123,10 +123,24 @@ export function Dialog({ title, close, children, actions, wide, light = false, c
   </dialog>`;
 }
 
+const cancel = (dialog) => dialog.dispatchEvent(new Event('cancel', { cancelable: true }));
+
 // Cancel is the button that closes the dialog around it, as Esc does.
 export function Cancel({ children }) {
-  return html`<button type="button" onClick=${(e) => e.target.closest('dialog').dispatchEvent(new Event('cancel', { cancelable: true }))}>${children || t('frame.cancel')}</button>`;
+  return html`<button type="button" onClick=${(e) => cancel(e.target.closest('dialog'))}>${children || t('frame.cancel')}</button>`;
 }
+
+// So does Back of the browser, with the dialog on top.
+beforeTravel(() => {
+  const dialog = [...document.querySelectorAll('dialog.dialog')].at(-1);
+  if (dialog) cancel(dialog);
+  return !!dialog;
+});
+
+// The browser asks in its own words before it leaves the console, with all that was typed into dialogs.
+addEventListener('beforeunload', (e) => {
+  if ([...drafts.keys()].some(isDraft)) e.preventDefault();
+});
 
 const closeDraft = () => ({
   title: t('frame.close_draft_title'),

@@ -117,11 +117,22 @@ export async function mayLeave() {
   return may;
 }
 
-// travel follows the history of the browser, which has gone on by itself: it is put back for as long as it takes to ask.
+let closeLayer = () => false;
+
+// beforeTravel has what lies over the page closed instead, if there is something: close tells whether there was.
+export function beforeTravel(close) {
+  closeLayer = close;
+}
+
+// travel follows the history of the browser, which has gone on by itself: it is put back if a dialog is closed instead, or for as long as
+// it takes to ask.
 function travel() {
   const by = placeNow() - place;
-  if (asks && by) history.go(-by);
-  if (asks) return by && leave(() => history.go(by));
+  if (!by) return undefined; // it was put back
+  const closed = closeLayer();
+  if (closed || asks) history.go(-by);
+  if (closed) return undefined;
+  if (asks) return leave(() => history.go(by));
   place += by;
   turn(shown(), true);
   keep('from', from());

@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from '../../lib/html.js';
 import { t } from '../../lib/i18n.js';
 import { ask, api, path } from '../../lib/api.js';
-import { Cancel, Dialog, open, refuse } from '../../lib/layers.js';
+import { Cancel, Dialog, keep, open, refuse } from '../../lib/layers.js';
 import { Check, Field, Radios, TextField } from '../../lib/form.js';
 
 export const importMessages = (vhost) => open(Import, { vhost });
@@ -35,6 +35,7 @@ function Import({ close, vhost }) {
           })
         ).data,
       );
+      keep();
     } catch (x) {
       refuse(x);
     }

@@ -185,6 +185,54 @@ world.test('Back of the browser closes a dialog, and asks before it drops what w
   await c.heading('queues.title').waitFor();
 });
 
+for (const language of ['en', 'zh-CN']) {
+  world.test(`a button of a dialog that is off says why (${language})`, { language }, async (c) => {
+    const off = async (button, says) => {
+      await until(`it to say ${says}`, async () => (await button.getAttribute('title')) === says);
+      assert.equal(await button.getAttribute('aria-disabled'), 'true');
+      assert.equal(await button.isDisabled(), true);
+      await button.focus();
+      await c.page.keyboard.press('Enter');
+      await c.page.getByRole('status').filter({ hasText: says }).first().waitFor({ state: 'attached' });
+    };
+    const first = (key) => c.say('form_words.fill_in', { what: c.say(key) });
+    await c.open('/exchanges');
+    await c.button('exchange.create').click();
+    await off(c.button('create.do', {}, c.dialog), c.say('name.empty'));
+    await c.field('queues.name', {}, c.dialog).fill('amq.mine');
+    await c.page.keyboard.press('Enter'); // in the field
+    await c.dialog
+      .getByRole('status')
+      .filter({ hasText: c.say('name.amq') })
+      .waitFor({ state: 'attached' });
+    await c.accessible();
+
+    await c.open('/letters?view=list');
+    await c.button('import.open').click();
+    await off(c.button('import.begin', {}, c.dialog), first('import.file'));
+    await c.open('/letters?view=list');
+    await rowsOf(c).first().waitFor();
+    await c.page.keyboard.press('r');
+    await off(c.button('redrive.begin', {}, c.dialog), c.say('redrive.not_tried'));
+    await c.accessible();
+
+    const [letter] = (await c.broker.get('x/letters/%2F?limit=1')).items;
+    await c.open(`/letters/%2F/queue/orders.dead/${letter.id}`);
+    await c.button('resend.one').click();
+    await c.field('viewer.headers', {}, c.dialog).fill('{x');
+    await off(
+      c.button('resend.review', {}, c.dialog),
+      c.say('form_words.json_at', { what: c.say('viewer.headers'), line: 1, column: 2 }),
+    );
+
+    await c.open('/policies/edit?vhost=%2F&pattern=x');
+    const save = c.button('policies.save');
+    await off(save, first('queues.name'));
+    await c.field('queues.name').fill('new');
+    await off(save, first('policies.definition'));
+  });
+}
+
 world.test(
   'the button that folds the navigation is in sight in a low window',
   { viewport: { width: 1280, height: 420 } },

@@ -4,6 +4,7 @@ import { t } from './i18n.js';
 import { announced } from './announce.js';
 import { Icon } from './icon.js';
 import { TextField } from './form.js';
+import { Action } from './action.js';
 import { inWords } from './rights.js';
 import { refused } from './permissions.js';
 import { beforeTravel, hold, letGo, route, visits } from './router.js';
@@ -175,7 +176,7 @@ function Confirm({ close, title, text, action, dismiss, danger, typed, children 
   const ready = !typed || said === String(typed);
   return html`<${Dialog} title=${title} close=${() => close(false)} light actions=${html`
     <button type="button" autofocus=${!typed} onClick=${() => close(false)}>${dismiss || t('frame.cancel')}</button>
-    <button type="submit" form="confirm" class=${danger ? 'danger' : 'primary'} disabled=${!ready}>${action}</button>`}>
+    <${Action} type="submit" form="confirm" className=${danger ? 'danger' : 'primary'} lacks=${ready ? '' : t('frame.type_to_confirm', { what: typed })}>${action}</${Action}>`}>
     <form id="confirm" onSubmit=${(e) => {
       e.preventDefault();
       if (ready) close(true);

@@ -8,6 +8,7 @@ import { Cancel, Dialog, open, reasonOf } from '../../lib/layers.js';
 import { Select } from '../../lib/form.js';
 import { Shown } from '../../lib/states.js';
 import { rightsIn } from '../../lib/rights.js';
+import { Action } from '../../lib/action.js';
 import { oneVHost, vhosts } from '../../lib/vhosts.js';
 import { NameField } from '../messages/name-field.js';
 import { lacksIn } from '../deadletters/lacks.js';
@@ -30,8 +31,8 @@ export function VHostField({ value, onInput }) {
   return html`<${Select} label=${t('queues.vhost')} value=${value} onInput=${onInput} options=${vhosts.value} />`;
 }
 
-const buttons = (disabled) => html`<${Cancel} />
-  <button type="submit" form="choose" class="primary" disabled=${disabled}>${t('choose.go_on')}</button>`;
+const buttons = (lacks = '') => html`<${Cancel} />
+  <${Action} type="submit" form="choose" className="primary" lacks=${lacks}>${t('choose.go_on')}</${Action}>`;
 
 function ChooseQueue({ close, title, right }) {
   const [vhost, setVHost] = useState(oneVHost.value);
@@ -54,7 +55,7 @@ function ChooseQueue({ close, title, right }) {
     set(v);
     setError('');
   };
-  return html`<${Dialog} title=${t(title)} close=${() => close()} light actions=${buttons(false)}>
+  return html`<${Dialog} title=${t(title)} close=${() => close()} light actions=${buttons()}>
     <form id="choose" onSubmit=${submit}>
       <${NameField} vhost=${vhost} of="queues" label=${t('redrive.queue')} value=${name} onInput=${put(setName)} error=${error} required autofocus />
       <${VHostField} value=${vhost} onInput=${put(setVHost)} />
@@ -75,7 +76,7 @@ function ChooseDeadLetters({ close }) {
     e.preventDefault();
     if (chosen && !lacks) close({ ...chosen, vhost });
   };
-  return html`<${Dialog} title=${t('palette.redrive_some')} close=${() => close()} light actions=${buttons(!chosen || !!lacks)}>
+  return html`<${Dialog} title=${t('palette.redrive_some')} close=${() => close()} light actions=${buttons(chosen ? lacks : t('choose.no_dead_letters', { vhost }))}>
     <form id="choose" onSubmit=${submit}>
       <${Shown} of=${got}>${() =>
         chosen

@@ -3,6 +3,7 @@ import { html, useState } from '../../lib/html.js';
 import { t, num, has } from '../../lib/i18n.js';
 import { address, api, path, ask } from '../../lib/api.js';
 import { attempt, reasonOf } from '../../lib/layers.js';
+import { Action } from '../../lib/action.js';
 import { Icon } from '../../lib/icon.js';
 import { Field, Select } from '../../lib/form.js';
 import { save } from '../../lib/save.js';
@@ -134,6 +135,6 @@ export function render() {
       ${doc.left.length > 0 && html`<div class="banner warn" role="status"><${Icon} name="warning" /> <div class="said"><p>${t('definitions.left_out', { n: doc.left.length })}</p><ul>${doc.left.map((label) => html`<li class="break">${labelText(label)}</li>`)}</ul><p class="buttons"><button type="button" onClick=${() => save(doc.name, JSON.stringify(doc.document, null, 2), 'application/json')}><${Icon} name="download" /> ${t('definitions.save_rest')}</button></p></div></div>`}
       <p class="hint">${t('definitions.whole_or_not')}</p>
       <${Commands} commands=${importCommands(here(), vhost, doc.name)} />
-      <p class="buttons"><button type="button" class="primary" disabled=${doc.wrong.length > 0} onClick=${bring}>${t('definitions.do')}</button><button type="button" onClick=${() => take(null)}>${t('frame.cancel')}</button></p></section>`
+      <p class="buttons"><${Action} className="primary" lacks=${doc.wrong.length > 0 && t('definitions.unfit')} onClick=${bring}>${t('definitions.do')}</${Action}><button type="button" onClick=${() => take(null)}>${t('frame.cancel')}</button></p></section>`
     }`;
 }

@@ -165,7 +165,7 @@ function Create({ close, of }) {
     )
       close(f);
   };
-  return html`<${Dialog} title=${t('exchange.create')} close=${() => close()} actions=${html`<${Cancel} /><button type="submit" form="exchange" class="primary" disabled=${!!trouble || !!more.error}>${t('create.do')}</button>`}>
+  return html`<${Dialog} title=${t('exchange.create')} close=${() => close()} actions=${html`<${Cancel} /><${Action} type="submit" form="exchange" className="primary" lacks=${first(trouble && t(trouble), more.error)}>${t('create.do')}</${Action}>`}>
     <form id="exchange" class="form" onSubmit=${submit}>
       <${TextField} label=${t('queues.name')} value=${f.name} onInput=${put('name')} autofocus required error=${f.name && trouble ? t(trouble) : undefined} />
       <${Select} label=${t('queues.vhost')} value=${f.vhost} onInput=${put('vhost')} options=${vhosts.value} />

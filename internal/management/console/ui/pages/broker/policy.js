@@ -7,7 +7,7 @@ import { go, href, letGo, up, visits } from '../../lib/router.js';
 import { attempt, toast, useDraft } from '../../lib/layers.js';
 import { NumberField, Select, TextArea, TextField } from '../../lib/form.js';
 import { Codes } from '../../lib/code.js';
-import { lacksTag, rightsIn } from '../../lib/rights.js';
+import { first, lacksTag, rightsIn } from '../../lib/rights.js';
 import { Icon } from '../../lib/icon.js';
 import { Action } from '../../lib/action.js';
 import { Failure, Loading } from '../../lib/states.js';
@@ -127,14 +127,23 @@ function Editor({ operator, vhost, known, query }) {
   useEffect(() => {
     if (left) go('/policies', { vhost: listWith(f.vhost), tab: operator ? 'operator' : '' });
   }, [left]);
-  const ready = f.name && f.pattern && read.value && Object.keys(read.value).length > 0;
+  const empty = [
+    [f.name, 'queues.name'],
+    [f.pattern, 'policies.pattern'],
+    [read.error || Object.keys(read.value).length, 'policies.definition'],
+  ].find(([value]) => !value);
+  const lacks = first(
+    lacksTag(operator ? 'administrator' : 'policymaker'),
+    read.error,
+    empty && t('form_words.fill_in', { what: t(empty[1]) }),
+  );
   const kind = operator ? 'operator-policies' : 'policies';
   const taken = useTaken(`${kind}/${path`${f.vhost}`}`, !known);
   const badPattern = trial.error && patternTrouble(trial.error) ? refusal(trial.error, t) : undefined;
   const submit = async (e) => {
     e.preventDefault();
     if (
-      ready &&
+      !lacks &&
       (await attempt(() =>
         api
           .put(`${kind}/${path`${f.vhost}/${f.name}`}`, {
@@ -164,7 +173,6 @@ function Editor({ operator, vhost, known, query }) {
   const exchangeHint = missing ? t('create.no_exchange') : keyAlone ? t('policies.key_alone') : undefined;
   const fieldOf = ({ name }) =>
     html`<${SettingField} key=${name} name=${name} value=${f.definition[name]} onInput=${(v) => setKeys({ [name]: v })} exchanges=${suggested} nameless data-setting=${name} hint=${name === dlx ? exchangeHint : undefined} />`;
-  const lacks = lacksTag(operator ? 'administrator' : 'policymaker');
   const kinds = ['queues', 'classic_queues', 'quorum_queues', ...(operator ? [] : ['exchanges', 'all'])];
   return html`<div class="split">
     <form class="card" onSubmit=${submit} ref=${letters}>

@@ -101,16 +101,21 @@ function Form({ query }) {
   ].filter(Boolean);
   const rights = rightsIn(vhost);
   const lacks = f.name ? lacksFor(rights, f.name, own) : rights.any('configure');
-  const ready =
-    !lacks &&
-    !trouble &&
-    !more.error &&
-    there.every((x) => x.clash.length === 0) &&
-    !(letters === 'exchange' && !exchange) &&
-    !(letters === 'queue' && !f.settings[dlk]);
+  const clash = there.find((x) => x.clash.length > 0);
+  const [target, asksFor] = {
+    exchange: [exchange, 'setting.dead-letter-exchange'],
+    queue: [f.settings[dlk], 'create.to_queue'],
+  }[letters] || [true];
+  const toCreate = first(
+    lacks,
+    trouble && t(trouble),
+    clash && t('create.clash', clash),
+    !target && t('form_words.fill_in', { what: t(asksFor) }),
+    more.error,
+  );
   const submit = async (e) => {
     e.preventDefault();
-    if (!ready) return;
+    if (toCreate) return;
     const done = await attempt(
       async () => {
         // The queue first: if it is refused, no dead-letter queue stays behind.
@@ -177,11 +182,7 @@ function Form({ query }) {
         <h2>${t('create.more')}</h2>
         <div class="form">${fields.filter(isOther).map((s) => fieldOf(s.name))}
           <${TextArea} className="whole" rows="3" label=${t('setting.arguments')} hint=${t('publish.headers_hint')} error=${more.error} value=${f.more} onInput=${put('more')} /></div>
-        <p class="buttons">${
-          lacks
-            ? html`<${Action} lacks=${lacks} className="primary">${t('create.do')}</${Action}> <span class="reason">${lacks}</span>`
-            : html`<button type="submit" class="primary" disabled=${!ready}>${t('create.do')}</button>`
-        }</p>
+        <p class="buttons"><${Action} type="submit" lacks=${toCreate} className="primary">${t('create.do')}</${Action}> ${lacks && html`<span class="reason">${lacks}</span>`}</p>
       </div>
       <aside class="card" aria-label=${t('create.result')}>
         <h2>${t('create.arguments')}</h2><${Code} text=${JSON.stringify(asked.arguments, null, 2)} label=${t('create.arguments')} />

@@ -7,6 +7,8 @@ import { Check, Radios, TextArea, TextField } from '../../lib/form.js';
 import { Icon } from '../../lib/icon.js';
 import { Commands } from '../../lib/states.js';
 import { here } from '../../lib/here.js';
+import { Action } from '../../lib/action.js';
+import { first } from '../../lib/rights.js';
 import { resendCommands } from '../code/commands.js';
 import { jsonFault } from '../broker/json-fault.js';
 import { at, neverDied, sourceOf } from '../messages/address.js';
@@ -56,6 +58,10 @@ function Edit({ close, message: l }) {
   const bad = wrong.properties || wrong.headers;
   const rerouted = now.exchange !== before.exchange || now.key !== before.key;
   const same = review?.outcome === 'same_queue';
+  const toSend = first(
+    same && !force && t('form_words.check', { what: t('resend.all_the_same') }),
+    review && !same && review.outcome !== 'redriven' && word('refused', review.outcome),
+  );
   const bodyOf = (dry) => {
     const body = { keep, dry_run: dry };
     if (same && force && !dry) body.force = true;
@@ -107,7 +113,7 @@ function Edit({ close, message: l }) {
   return html`<${Dialog} title=${t('resend.title')} close=${() => close('')} wide actions=${html`
       ${review && html`<button type="button" onClick=${() => setReview(null)}>${t('resend.back')}</button>`}
       <${Cancel} />
-      ${review ? html`<button type="button" class="primary" disabled=${busy || (review.outcome !== 'redriven' && !(same && force))} onClick=${() => send(false)}>${t('resend.send')}</button>` : html`<button type="button" class="primary" disabled=${busy || bad || l.truncated} onClick=${() => send(true)}>${t('resend.review')}</button>`}`}>
+      ${review ? html`<${Action} className="primary" lacks=${toSend} disabled=${busy} onClick=${() => send(false)}>${t('resend.send')}</${Action}>` : html`<${Action} className="primary" lacks=${first(l.truncated && t('resend.truncated'), bad)} disabled=${busy} onClick=${() => send(true)}>${t('resend.review')}</${Action}>`}`}>
     ${l.truncated && html`<p class="banner warn">${t('resend.truncated')}</p>`}
     ${
       review

@@ -4,6 +4,7 @@ import { t } from '../../lib/i18n.js';
 import { ask, api, path } from '../../lib/api.js';
 import { Cancel, Dialog, keep, open, refuse } from '../../lib/layers.js';
 import { Check, Field, Radios, TextField } from '../../lib/form.js';
+import { Action } from '../../lib/action.js';
 
 export const importMessages = (vhost) => open(Import, { vhost });
 
@@ -42,7 +43,7 @@ function Import({ close, vhost }) {
     setBusy(false);
   };
   return html`<${Dialog} title=${t('import.title')} close=${() => close(!!result)} light=${!!result} actions=${html`<${Cancel}>${result && t('frame.close')}</${Cancel}>
-      ${!result && html`<button type="submit" form="import" class="primary" disabled=${!file || busy}>${t('import.begin')}</button>`}`}>
+      ${!result && html`<${Action} type="submit" form="import" className="primary" lacks=${file ? '' : t('form_words.fill_in', { what: t('import.file') })} disabled=${busy}>${t('import.begin')}</${Action}>`}`}>
     ${
       result
         ? html`<p role="status">${t('import.done', { n: result.imported, read: result.read })} ${result.skipped > 0 && t('import.skipped', { n: result.skipped })} ${result.unrouted > 0 && t('import.unrouted', { n: result.unrouted })} ${result.refused > 0 && t('import.refused', { n: result.refused })}</p>

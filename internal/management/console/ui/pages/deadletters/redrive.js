@@ -8,6 +8,8 @@ import { Duration } from '../../lib/duration-fields.js';
 import { Icon } from '../../lib/icon.js';
 import { Commands } from '../../lib/states.js';
 import { here } from '../../lib/here.js';
+import { Action } from '../../lib/action.js';
+import { first } from '../../lib/rights.js';
 import { jobCommands } from '../code/commands.js';
 import { Job, discarded, noteFound } from './job.js';
 import { NameField } from '../messages/name-field.js';
@@ -195,11 +197,22 @@ function Begin({ close, vhost, scopes: offered, action, undo, alive }) {
   if (offered.length === 0 && !out?.elsewhere.length)
     return html`<${Dialog} title=${title} close=${() => close()} actions=${html`<button type="button" onClick=${() => close()}>${t('redrive.close')}</button>`}><p>${t(out?.held || out?.scheduled ? 'redrive.none_can' : 'redrive.none_there')}</p><${LeftOut} out=${out} /></${Dialog}>`;
   const unread = Number.isNaN(options.watch_ms);
-  const ready = trials && (count > 0 || partial) && (!same || allTheSame) && (!mustType || typed === String(count));
+  const toTry = first(
+    scopes.length === 0 && t('redrive.none_there'),
+    nameless && t('form_words.fill_in', { what: t('redrive.queue') }),
+    unread && t('form_words.correct', { what: t('redrive.watch') }),
+  );
+  const toBegin = first(
+    toTry,
+    !trials && t('redrive.not_tried'),
+    count === 0 && !partial && t('redrive.none_there'),
+    same && !allTheSame && t('form_words.check', { what: t('redrive.all_the_same') }),
+    mustType && typed !== String(count) && t('frame.type_to_confirm', { what: count }),
+  );
   return html`<${Dialog} title=${title} close=${() => close()} wide light actions=${html`
       <${Cancel} />
-      <button type="button" class=${trials ? '' : 'primary'} aria-disabled=${busy} disabled=${scopes.length === 0 || nameless || unread} onClick=${() => ask(true)}>${t('redrive.try')}</button>
-      <button type="button" class=${action === 'discard' ? 'danger' : trials ? 'primary' : ''} disabled=${busy || !ready || unread} onClick=${() => ask(false)}>${action === 'discard' ? (lost ? t('lost.erase') : t(deletes ? 'redrive.discard_and_delete' : 'redrive.discard')) : t('redrive.begin')}</button>`}>
+      <${Action} className=${trials ? '' : 'primary'} aria-disabled=${busy} lacks=${toTry} onClick=${() => ask(true)}>${t('redrive.try')}</${Action}>
+      <${Action} className=${action === 'discard' ? 'danger' : trials ? 'primary' : ''} lacks=${busy ? '' : toBegin} disabled=${busy} onClick=${() => ask(false)}>${action === 'discard' ? (lost ? t('lost.erase') : t(deletes ? 'redrive.discard_and_delete' : 'redrive.discard')) : t('redrive.begin')}</${Action}>`}>
     <ul class="tags">${scopes.map((s) => html`<li class="tag">${placeOf(s)} · ${s.ids ? t(alive ? 'message.chosen' : 'redrive.chosen', { n: s.ids.length }) : s.filter ? html`<code>${s.filter}</code>` : t('redrive.everything')}</li>`)}</ul>
     <${LeftOut} out=${out} also=${also} busy=${busy} change=${(on) => {
       setAlso(on);

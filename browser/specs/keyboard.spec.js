@@ -178,6 +178,7 @@ for (const language of ['en', 'zh-CN']) {
     const gone = () => c.dialog.waitFor({ state: 'detached' });
     const resend = async () => {
       await c.button('resend.one').click();
+      await c.dialog.locator(':focus').waitFor(); // else Escape leaves the page
       return c.field('viewer.body', {}, c.dialog);
     };
     await c.open('/letters?view=list&filter=queue:orders.dead');

@@ -271,7 +271,7 @@ function List({ vhost, filter, waiting }) {
       ${
         !goes &&
         html`<${Action} className=${chosen.length ? 'primary' : ''} lacks=${lacks.redrive} onClick=${() => begin('redrive')}><${Icon} name="redrive" /> ${chosen.length ? t('redrive.n', { n: chosen.length }) : filter ? t('redrive.found') : t('redrive.all')}</${Action}>
-      <${Action} lacks=${lacks.discard} onClick=${() => begin('discard')}><${Icon} name="discard" /> ${discardLabel(chosen.length, found.data)}</${Action}>`
+      <${Action} lacks=${lacks.discard} onClick=${() => begin('discard')}><${Icon} name="discard" /> ${discardLabel(chosen.length, lacks.discard ? undefined : found.data)}</${Action}>`
       }
       <${RetryNow} messages=${chosen} done=${done} />
       <a class="button" download href=${address(`x/letters/${path`${vhost}`}/export`, { filter })} title=${t('letters.export_hint')}><${Icon} name="download" /> ${t('letters.export')}</a>`} />`;

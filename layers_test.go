@@ -100,7 +100,8 @@ var house = []room{
 
 	{path: "internal/topology", floor: machines, column: decides, imports: []string{"internal/amqp"}, never: world, passive: true},
 	{path: "internal/settings", floor: machines, column: decides, never: world, passive: true,
-		imports: []string{"internal/amqp", "internal/deadline", "internal/duration", "internal/fullwidth", "internal/regex"}},
+		imports: []string{"internal/amqp", "internal/deadline", "internal/duration", "internal/fullwidth",
+			"internal/regex"}},
 	{path: "internal/queue", floor: machines, column: decides, never: world, passive: true,
 		imports: []string{"internal/amqp", "internal/deadline", "internal/storage"}},
 	{path: "internal/accounts", floor: machines, column: decides, imports: []string{"internal/amqp", "internal/regex"},

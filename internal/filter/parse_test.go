@@ -18,8 +18,10 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"a reson:expired", "field", "reson:expired", 3, "known: reason"},
 		{"上海 qeue:x", "field", "qeue:x", 4, "known: queue"},
-		{"原因:rejected", "field", "原因:rejected", 1, "write reason:rejected;"}, {"a -消息ID:x", "field", "-消息ID:x", 3, "write -message-id:x;"},
-		{"消息头.租户:105", "field", "消息头.租户:105", 1, "write header.租户:105;"}, {"客户:张三", "field", "客户:张三", 1, "known: reason, "},
+		{"原因:rejected", "field", "原因:rejected", 1, "write reason:rejected;"},
+		{"a -消息ID:x", "field", "-消息ID:x", 3, "write -message-id:x;"},
+		{"消息头.租户:105", "field", "消息头.租户:105", 1, "write header.租户:105;"},
+		{"客户:张三", "field", "客户:张三", 1, "known: reason, "},
 		{"queue：＞x", "value", "queue：＞x", 1, "cannot be compared"}, {"－ a", "syntax", "－", 1, "minus"},
 		{"http://x", "field", "http://x", 1, "quote text that contains : or ="},
 		{"reason:gone", "value", "reason:gone", 1, "known: rejected, expired, maxlen, delivery_limit, republished"},

@@ -167,8 +167,8 @@ func TestHeldDeadLetters(t *testing.T) {
 }
 
 func TestRestsOfSweepAreNoWork(t *testing.T) {
-	// If this fails, dead letters that are held show up in the index half a minute late while there is traffic: the next
-	// sweep waits for a multiple of the rests of the one before.
+	// If this fails, dead letters that are held show up in the index half a minute late while there is traffic: the
+	// next sweep waits for a multiple of the rests of the one before.
 	t.Parallel()
 	w := newWorld(t)
 	w.declare("work")

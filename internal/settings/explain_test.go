@@ -147,9 +147,11 @@ func TestExplainWhy(t *testing.T) {
 	}
 	empty := &Rules{NewPolicies(), OptionsOf(nil)}
 	empty.policies.Set(Policy{Name: "e", ApplyTo: "queues", Definition: amqp.Table{
-		{Name: "dead-letter-exchange", Value: amqp.String("")}, {Name: "dead-letter-routing-key", Value: amqp.String("")}}})
+		{Name: "dead-letter-exchange", Value: amqp.String("")},
+		{Name: "dead-letter-routing-key", Value: amqp.String("")}}})
 	both := &Subject{Name: "q", Type: "classic", Arguments: amqp.Table{
-		{Name: "x-dead-letter-exchange", Value: amqp.String("a")}, {Name: "x-dead-letter-routing-key", Value: amqp.String("k")}}}
+		{Name: "x-dead-letter-exchange", Value: amqp.String("a")},
+		{Name: "x-dead-letter-routing-key", Value: amqp.String("k")}}}
 	for i, sets := range []string{"the default exchange", "an empty text"} {
 		if e := empty.Explain(both)[i]; e.Why != "the argument overrides policies; policy 'e' sets "+sets {
 			t.Errorf("%+v", e)

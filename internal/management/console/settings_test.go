@@ -53,7 +53,8 @@ func writeSettings(t *testing.T) (file string) {
 func faults(t *testing.T) (all []string) {
 	t.Helper()
 	for _, text := range []string{
-		"reson:expired", "原因:rejected", "reason:gone", "queue:>x", "reason:", "a OR b", "a - b", `"open`, `"\xZZ"`, `a\`, "\xff",
+		"reson:expired", "原因:rejected",
+		"reason:gone", "queue:>x", "reason:", "a OR b", "a - b", `"open`, `"\xZZ"`, `a\`, "\xff",
 		"count:x", "count:5..3", "count:..", `count:"3"`, "size:10x", "time:2026-13",
 		"age:1h", "age:>5", "age:>1年", "age:>90000w", "age:>1us",
 		"header.x:>y", "header.x:2..1", "header.:x", "body.$:x", "body.$" + strings.Repeat(".a", 40) + ":x",

@@ -1,6 +1,6 @@
 // A button of what the user may do, or may not, or cannot do yet: then it does nothing, and says what is missing.
 import { html, useId } from './html.js';
-import { announce } from './announce.js';
+import { announce } from './focus.js';
 
 // Action: lacks is what is missing, '' if nothing; href makes it a link, onClick a button, type submit the button of a form.
 export function Action({ lacks, href, onClick, children, type = 'button', className = '', ...rest }) {

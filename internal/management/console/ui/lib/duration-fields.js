@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from './html.js';
 import { exact, t } from './i18n.js';
 import { durationText, plainSteps, readDuration, readSteps } from './duration.js';
 import { Field } from './form.js';
-import { announce } from './announce.js';
+import { announce } from './focus.js';
 
 const pause = 800; // ms without a change after which it is announced how a text is understood
 

@@ -1,5 +1,6 @@
-// Keeps the keyboard in the page: the focus of what is removed goes to the item beside it, or else to what it was in, or to what came
-// instead.
+// For those who do not see the page, or have no pointer. Keeps the keyboard in the page: the focus of what is removed goes to the item beside
+// it, or else to what it was in, or to what came instead. And says what others see happen.
+import { signal } from './html.js';
 import { visits } from './router.js';
 
 const controls = 'a[href], button:not(:disabled), input:not(:disabled), select, textarea, summary, [tabindex]';
@@ -53,4 +54,20 @@ export function startFocus() {
     const added = records.flatMap((r) => [...r.addedNodes]).filter((x) => x instanceof Element && x.isConnected);
     if (removal) heir(removal, added)?.focus({ preventScroll: true });
   }).observe(document.body, { childList: true, subtree: true });
+}
+
+export const announced = signal('');
+const stays = 6000; // ms until what was announced is taken out again, since it is read as a part of the page, too
+let saying; // what comes next: the announcement, or its end
+
+// announce says to those who hear the page what others see happen in it. The frame and the dialog on top have the words (layers.js).
+export function announce(text) {
+  clearTimeout(saying);
+  announced.value = '';
+  saying = setTimeout(() => {
+    announced.value = text;
+    saying = setTimeout(() => {
+      announced.value = '';
+    }, stays);
+  }, 100);
 }

@@ -9,7 +9,7 @@ import { paused, stream, running, heard, now, returns, topic, useTopic } from '.
 import { Refusal, reachable } from './api.js';
 import { NoVHost, vhost, vhosts, chooseVHost, loadVHosts, noVHost } from './vhosts.js';
 import { Icon } from './icon.js';
-import { announce } from './announce.js';
+import { announce } from './focus.js';
 import { Layers, open, Dialog, attempt, dropToasts } from './layers.js';
 import { Failure, Loading, Outdated } from './states.js';
 import { renewed } from './renewal.js';

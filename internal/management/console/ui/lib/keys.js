@@ -1,7 +1,7 @@
 // Keyboard shortcuts: one key, a chord such as Ctrl+K, or two keys after another such as 'g o'. They are off inside fields, and
 // the user may switch all single keys off.
 import { signal, useLayoutEffect } from './html.js';
-import { announce } from './announce.js';
+import { announce } from './focus.js';
 import { shortcutsOn } from './theme.js';
 
 // A binding is {keys, title, run, where}; the last one bound to a key wins, so that a dialog's go before the page's.

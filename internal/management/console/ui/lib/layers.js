@@ -1,7 +1,7 @@
 // What lies over the page: dialogs and short messages.
 import { html, signal, useEffect, useLayoutEffect, useRef, useId, useState } from './html.js';
 import { t } from './i18n.js';
-import { announced } from './announce.js';
+import { announced } from './focus.js';
 import { Icon } from './icon.js';
 import { TextField } from './form.js';
 import { Action } from './action.js';

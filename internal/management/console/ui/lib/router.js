@@ -1,6 +1,5 @@
 // The address is the state: path and query of the page that is shown. Links work as links; clicks are taken over.
-import { signal, computed } from './html.js';
-import { keep, kept, moved, turn } from './kept.js';
+import { signal, computed, useState } from './html.js';
 import { prefix } from './place.js';
 import { matchPath } from './paths.js';
 
@@ -54,6 +53,55 @@ export function setQuery(patch, { push = false } = {}) {
 
 const shown = () => location.pathname + location.search;
 
+// What a page keeps for who goes back to it, with Back of the browser, Escape or the crumbs, by its address: which row had the focus, what
+// was selected, how far a list was read. It is gone when the tab is reloaded.
+const recordsMost = 50;
+const records = new Map();
+let record = {}; // of the page that is shown
+let recordAt = '';
+const leaving = new Set(); // what is done before a page is left
+
+// kept is what the page that is shown, or the one at an address, has of that name.
+export const kept = (name, address = recordAt) => records.get(address)?.[name];
+export function keep(name, value) {
+  record[name] = value;
+}
+
+// useKept is useState, with what was there before for who comes back.
+export function useKept(name, initial) {
+  const [value, set] = useState(() => kept(name) ?? initial);
+  return [
+    value,
+    (next) => {
+      keep(name, next);
+      set(next);
+    },
+  ];
+}
+
+// onLeave has something done before another page is shown; what it returns ends that.
+export function onLeave(run) {
+  leaving.add(run);
+  return () => leaving.delete(run);
+}
+
+// turn is called when another page is shown: back says that somebody comes back to it.
+function turn(back) {
+  leaving.forEach((run) => run());
+  record = (back && records.get(shown())) || {};
+  moved();
+}
+
+// moved is called when the page that is shown has another address, such as with another filter.
+function moved() {
+  if (records.get(recordAt) === record) records.delete(recordAt);
+  recordAt = shown();
+  records.delete(recordAt);
+  records.set(recordAt, record);
+  if (records.size > recordsMost) records.delete(records.keys().next().value);
+  keep('from', from());
+}
+
 // show puts an address into the history. back says that somebody comes back to it: then it leads back to where it led before. So does
 // another query of the same page.
 function show(address, { replace = false, back = false, origin = undefined } = {}) {
@@ -62,12 +110,11 @@ function show(address, { replace = false, back = false, origin = undefined } = {
   else origin ??= shown();
   if (!replace) place++;
   history[replace ? 'replaceState' : 'pushState']({ from: origin, place }, '', address);
-  if (replace) moved(shown());
+  if (replace) moved();
   else {
-    turn(shown(), back);
+    turn(back);
     visits.value++;
   }
-  keep('from', origin);
   here.value = read();
 }
 
@@ -134,16 +181,14 @@ function travel() {
   if (closed) return undefined;
   if (asks) return leave(() => history.go(by));
   place += by;
-  turn(shown(), true);
-  keep('from', from());
+  turn(true);
   visits.value++;
   here.value = read();
   return undefined;
 }
 
 export function startRouter() {
-  turn(shown(), false);
-  keep('from', from());
+  turn(false);
   addEventListener('popstate', travel);
   document.addEventListener('click', (e) => {
     if (e.defaultPrevented || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;

@@ -4,10 +4,9 @@ import { html, useState, useRef, useEffect, useId, useMemo, useLayoutEffect } fr
 import { t, num } from './i18n.js';
 import { Icon } from './icon.js';
 import { Failure, Loading } from './states.js';
-import { announce } from './announce.js';
+import { announce, focused, toRows } from './focus.js';
 import { useShortcuts } from './keys.js';
-import { focused, toRows } from './focus.js';
-import { keep, kept, onLeave } from './kept.js';
+import { keep, kept, onLeave } from './router.js';
 import { pref } from './store.js';
 import { between, csv, view } from './order.js';
 import { save } from './save.js';

@@ -1,10 +1,9 @@
 // What clients have opened: connections, channels, consumers. Three lists with the same links above them.
 import { html, useState } from '../../lib/html.js';
 import { t, num, size, word, span } from '../../lib/i18n.js';
-import { useKept } from '../../lib/kept.js';
+import { href, useKept } from '../../lib/router.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
-import { href } from '../../lib/router.js';
 import { useServerList } from '../../lib/list.js';
 import { Table } from '../../lib/table.js';
 import { Empty, Shown } from '../../lib/states.js';

@@ -1,9 +1,8 @@
 // The list of exchanges.
 import { html, useState } from '../../lib/html.js';
 import { t, num } from '../../lib/i18n.js';
-import { useKept } from '../../lib/kept.js';
+import { go, to, useKept } from '../../lib/router.js';
 import { api, path } from '../../lib/api.js';
-import { go, to } from '../../lib/router.js';
 import { useServerList } from '../../lib/list.js';
 import { useData } from '../../lib/live.js';
 import { Table } from '../../lib/table.js';

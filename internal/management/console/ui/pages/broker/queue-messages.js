@@ -1,8 +1,7 @@
 // The messages of a queue, looked at without a change; what died elsewhere can be sent back from here.
 import { html } from '../../lib/html.js';
 import { t, size, word } from '../../lib/i18n.js';
-import { useKept } from '../../lib/kept.js';
-import { go, href, setQuery, route, to } from '../../lib/router.js';
+import { go, href, route, setQuery, to, useKept } from '../../lib/router.js';
 import { first, rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
 import { Table } from '../../lib/table.js';

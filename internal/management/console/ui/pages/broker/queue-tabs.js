@@ -1,10 +1,9 @@
 // The other tabs of a queue's page: who consumes, what is bound, what waits, what is held.
 import { html, useState } from '../../lib/html.js';
 import { t, dateTime, num, size, span, word } from '../../lib/i18n.js';
-import { useKept } from '../../lib/kept.js';
+import { go, href, useKept } from '../../lib/router.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
-import { go, href } from '../../lib/router.js';
 import { useRows } from '../../lib/list.js';
 import { Table } from '../../lib/table.js';
 import { Empty } from '../../lib/states.js';

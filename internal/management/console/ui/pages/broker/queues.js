@@ -1,10 +1,9 @@
 // The list of queues. The broker sorts, filters and pages it; the saved filters ask for few columns of all, and choose here.
 import { html } from '../../lib/html.js';
 import { t, size, num, word } from '../../lib/i18n.js';
-import { useKept } from '../../lib/kept.js';
+import { go, href, route, setQuery, to, useKept } from '../../lib/router.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
-import { go, href, route, setQuery, to } from '../../lib/router.js';
 import { useServerList, useRows } from '../../lib/list.js';
 import { Table } from '../../lib/table.js';
 import { Empty } from '../../lib/states.js';

@@ -1,10 +1,9 @@
 // Users: the list, and what each may where.
 import { html } from '../../lib/html.js';
 import { t, num } from '../../lib/i18n.js';
-import { useKept } from '../../lib/kept.js';
+import { go, href, to, useKept } from '../../lib/router.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
-import { go, href, to } from '../../lib/router.js';
 import { useRows } from '../../lib/list.js';
 import { Table } from '../../lib/table.js';
 import { Icon } from '../../lib/icon.js';

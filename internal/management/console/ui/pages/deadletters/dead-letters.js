@@ -1,9 +1,8 @@
 // Dead letters: how many, why, from where; in groups or one by one; and what to do about them.
 import { html, useState } from '../../lib/html.js';
 import { t, dateTime, num, percent, span, word } from '../../lib/i18n.js';
-import { useKept } from '../../lib/kept.js';
+import { go, href, route, setQuery, to, useKept } from '../../lib/router.js';
 import { address, api, path } from '../../lib/api.js';
-import { route, setQuery, href, go, to } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
 import { useRows } from '../../lib/list.js';
 import { Table } from '../../lib/table.js';
@@ -12,7 +11,7 @@ import { Sparkline } from '../../lib/chart.js';
 import { Ago } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
 import { Check, TextArea, TextField } from '../../lib/form.js';
-import { announce } from '../../lib/announce.js';
+import { announce } from '../../lib/focus.js';
 import { Cancel, Dialog, attempt, open } from '../../lib/layers.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { rightsIn } from '../../lib/rights.js';

@@ -5,7 +5,7 @@ import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
 import { Progress } from '../../lib/chart.js';
-import { announce } from '../../lib/announce.js';
+import { announce } from '../../lib/focus.js';
 import { attempt } from '../../lib/layers.js';
 import { first, lacksOwner, lacksTag, rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';

@@ -1,9 +1,8 @@
 // The lost letters: dead letters that found no place, and those that were discarded.
 import { html } from '../../lib/html.js';
 import { t, num, size, word } from '../../lib/i18n.js';
-import { useKept } from '../../lib/kept.js';
+import { route, setQuery, useKept } from '../../lib/router.js';
 import { api } from '../../lib/api.js';
-import { route, setQuery } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
 import { Empty } from '../../lib/states.js';
 import { Icon } from '../../lib/icon.js';

@@ -1,13 +1,12 @@
 // A list of messages in portions: of one queue, of the lost letters, or of everything that died in a virtual host.
 import { html, useEffect, useMemo, useRef, useState } from '../../lib/html.js';
 import { t, num, size, dateTime, word } from '../../lib/i18n.js';
-import { go } from '../../lib/router.js';
-import { keep, kept } from '../../lib/kept.js';
+import { go, keep, kept } from '../../lib/router.js';
 import { indexed, topic, useAgain, useData } from '../../lib/live.js';
 import { Table } from '../../lib/table.js';
 import { Ago } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
-import { announce } from '../../lib/announce.js';
+import { announce } from '../../lib/focus.js';
 import { reasonOf as reasonText, toast } from '../../lib/layers.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { exceptionOf, keyOf, page, placeOf, readSome, reasonOf, rowsOf, sourceOf, withHeaders } from './address.js';

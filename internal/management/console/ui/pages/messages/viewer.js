@@ -2,10 +2,9 @@
 import { html, useEffect, useState } from '../../lib/html.js';
 import { t, num, size, span, word } from '../../lib/i18n.js';
 import { api, address } from '../../lib/api.js';
-import { beside, from, go, href, to } from '../../lib/router.js';
-import { announce } from '../../lib/announce.js';
+import { beside, from, go, href, kept, to } from '../../lib/router.js';
+import { announce } from '../../lib/focus.js';
 import { attempt } from '../../lib/layers.js';
-import { kept } from '../../lib/kept.js';
 import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
 import { Code, CopyButton } from '../../lib/code.js';

@@ -1,9 +1,8 @@
 // The schedule: what waits for its instant, on a calendar and as a list; to call off, to move, to send early.
 import { html, useState } from '../../lib/html.js';
 import { t, clock, day, left, month, num, size, span, weekday } from '../../lib/i18n.js';
-import { useKept } from '../../lib/kept.js';
+import { go, href, route, setQuery, to, useKept } from '../../lib/router.js';
 import { api, path } from '../../lib/api.js';
-import { go, href, route, setQuery, to } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
 import { Table } from '../../lib/table.js';
 import { Empty, Failure, Loading, Shown } from '../../lib/states.js';

@@ -64,7 +64,7 @@ prepare() {
 }
 
 # flags prints what `bartleby perf` is called with for a work of $works, those of WORKS or all; $duration is how long some last.
-works=${WORKS:-16b 16b-push 1k 1k-push persistent dead-letter latency latency-persistent expire expire-window expire-stored reject-full backlog connect}
+works=${WORKS:-16b 16b-push 1k 1k-push persistent dead-letter latency latency-persistent expire expire-window expire-stored reject-full backlog connect pairs 1m-push}
 flags() {
 	case $1 in
 	16b) echo throughput -duration "$duration" -size 16 -ack auto ;;
@@ -81,6 +81,9 @@ flags() {
 	reject-full) echo dead-letter -count 500000 -size 1024 -persistent -full -reject 100 ;;
 	backlog) echo backlog -count 300000 -size 1024 ;;
 	connect) echo connect -duration "$duration" ;;
+	delay) echo delay -count 160000 -rate 20000 -delay-min 1s -delay-max 5s -confirms 0 -ack auto ;;
+	pairs) echo throughput -duration "$duration" -size 16 -ack auto -publishers 8 -consumers 8 ;;
+	1m-push) echo throughput -duration "$duration" -size 1048576 -ack 2 -prefetch 8 -backlog-max -1 ;;
 	*)
 		echo "$me: no work is called $1" >&2
 		return 1

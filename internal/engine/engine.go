@@ -504,20 +504,10 @@ func (e *Engine) checkpointSoon() bool {
 // store writes checkpoints on the maintenance goroutine, when everything that they cover is safe.
 func (e *Engine) store(k *maintenance, states []machineState) error {
 	var errs []error
-	for _, st := range states {
-		if st.pieces == nil {
-			continue // the one before still holds
-		}
-		if !st.sound() {
-			st.stored(false)
-			continue
-		}
-		if err := k.checkpoint(st.log, st.at, st.pieces); err != nil {
-			errs = append(errs, fmt.Errorf("log %d: %w", st.log, err))
-			st.stored(false)
-			continue
-		}
-		st.stored(true)
+	for due := changedOf(states); len(due) > 0; {
+		n := portionOf(due)
+		errs = append(errs, storePortion(k, due[:n]))
+		due = due[n:]
 	}
 	live := liveLogs{}
 	for _, st := range states {
@@ -525,5 +515,59 @@ func (e *Engine) store(k *maintenance, states []machineState) error {
 	}
 	e.live.Store(&live)
 	errs = append(errs, k.reclaim(live.bytes))
+	return errors.Join(errs...)
+}
+
+// While the files of a portion of states are written, no file is made ready for traffic: a portion takes some ten
+// milliseconds, but for a state that is large by itself.
+const (
+	portionStates = 64
+	portionBytes  = 1 << 20
+)
+
+// changedOf leaves out states that have not changed: of them the checkpoint before still holds.
+func changedOf(states []machineState) (changed []machineState) {
+	for _, st := range states {
+		if st.pieces != nil {
+			changed = append(changed, st)
+		}
+	}
+	return changed
+}
+
+// portionOf is how many of states, at least one, are stored at once.
+func portionOf(states []machineState) (n int) {
+	bytes := 0
+	for n < min(len(states), portionStates) && (n == 0 || bytes < portionBytes) {
+		for _, p := range states[n].pieces {
+			bytes += len(p)
+		}
+		n++
+	}
+	return n
+}
+
+// storePortion stores states with one manifest, and tells each whether it is stored.
+func storePortion(k *maintenance, states []machineState) error {
+	var sound []machineState
+	var portion []journal.State
+	for _, st := range states {
+		if !st.sound() {
+			st.stored(false)
+			continue
+		}
+		sound = append(sound, st)
+		portion = append(portion, journal.State{Log: st.log, At: st.at, Pieces: st.pieces})
+	}
+	if len(portion) == 0 {
+		return nil
+	}
+	errs := k.checkpoints(portion)
+	for i, st := range sound {
+		if errs[i] != nil {
+			errs[i] = fmt.Errorf("log %d: %w", st.log, errs[i])
+		}
+		st.stored(errs[i] == nil)
+	}
 	return errors.Join(errs...)
 }

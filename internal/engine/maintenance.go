@@ -3,11 +3,11 @@ package engine
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/bartleby-mq/bartleby/internal/journal"
-	"github.com/bartleby-mq/bartleby/internal/storage"
 )
 
 // stepsBeforeJob is how many steps of preparing a job waits for; the longest writes 1 MiB of zeros.
@@ -150,9 +150,16 @@ func (m *maintenance) job(call func(*journal.Journal) error) error {
 	return m.change(call)
 }
 
-// checkpoint makes state the start of recovery for a log.
-func (m *maintenance) checkpoint(log storage.LogID, at storage.Index, state [][]byte) error {
-	return m.job(func(j *journal.Journal) error { return j.Checkpoint(log, at, state...) })
+// checkpoints makes each of states the start of recovery for its log, and returns an error for each, or nil.
+func (m *maintenance) checkpoints(states []journal.State) (errs []error) {
+	err := m.job(func(j *journal.Journal) error {
+		errs = j.Checkpoints(states)
+		return errors.Join(errs...)
+	})
+	if errs == nil { // the journal was not reached
+		errs = slices.Repeat([]error{err}, len(states))
+	}
+	return errs
 }
 
 // reclaim gives back the segments that nobody needs: live says how much of them the checkpointed states need.

@@ -83,86 +83,175 @@ func isLabel(p []byte, before int) bool {
 		le.Uint64(p[16:]) <= uint64(before)
 }
 
-// Checkpoint writes the state that a log's batches up to at have led to, syncs it and names it in the manifest, all
-// before it returns; the older one is removed then. State is lent until return.
+// State is the state that the batches of a log up to At have led to.
+type State struct {
+	Log    storage.LogID
+	At     storage.Index
+	Pieces [][]byte // of its bytes
+}
+
+// A fresh checkpoint has a file of its own. The manifest names the one before, until count has returned.
+type fresh struct {
+	State
+	l       *logState
+	c, old  checkpoint
+	used    int64         // of the old one
+	unnamed storage.Index // of its log of pages, before
+	took    bool          // its file was the allowance, or a spare
+}
+
+// Checkpoint writes a state, syncs it and names it in the manifest, all before it returns; the older one is removed
+// then. State is lent until return.
 //
 // Errors: ErrUnsafe if at is not safe yet, ErrNoSpace; nothing has changed. A failed write or sync of the checkpoint
 // itself changes nothing either: the older one still counts.
 func (j *Journal) Checkpoint(log storage.LogID, at storage.Index, state ...[]byte) error {
-	if j.failed != nil {
-		return j.failed
+	return j.checkpoint(State{log, at, state})
+}
+
+func (j *Journal) checkpoint(st State) error {
+	f, err := j.admit(st)
+	if err != nil {
+		return err
 	}
-	if j.dropped[log] {
-		return fmt.Errorf("%w: log %d", ErrDropped, log)
-	}
-	l := j.log(log)
-	if l.fault != nil {
-		return l.fault
-	}
-	if at > l.safe || at < l.checkpoint.at {
-		return fmt.Errorf("%w: log %d, index %d, safe %d, earlier checkpoint %d", ErrUnsafe, log, at, l.safe, l.checkpoint.at)
-	}
-	l.covering = at // what it covers must not be cut meanwhile
-	defer func() { l.covering = 0 }()
-	file := j.nextFile
-	j.nextFile++
-	j.unsyncedNames = true
-	c := checkpoint{file: file}
-	write := func(name string, space int64) error {
-		var behind []byte
-		c, behind = newCheckpoint(log, at, file, state, j.fillOf(bytesOf(state), space))
-		return j.onDisk(func() error { return j.writeFile(name, append(slices.Clip(state), behind)...) })
-	}
+	defer func() { f.l.covering = 0 }()
+	write := func(name string, space int64) error { return j.writeFresh(f, name, space) }
 	least := 0
 	if j.manifestAllowance.size < j.manifestBytes { // the last spare is for the manifest
 		least = 1
 	}
-	took, err := j.writeWithAllowance(c.name(), &j.checkpointAllowance, least, write)
+	f.took, err = j.writeWithAllowance(f.c.name(), &j.checkpointAllowance, least, write)
 	if errors.Is(err, ErrNoSpace) && len(j.ahead) > j.needed {
 		if err = j.unname(); err == nil {
-			took, err = j.writeWithAllowance(c.name(), &j.checkpointAllowance, 0, write)
-		}
-	}
-	giveUp := func() { // no manifest names it
-		if took {
-			j.keepAllowance(c)
-		} else {
-			j.discard(c.name())
+			f.took, err = j.writeWithAllowance(f.c.name(), &j.checkpointAllowance, 0, write)
 		}
 	}
 	if err != nil {
-		giveUp()
+		j.withdraw(f)
 		return err
 	}
-	j.written.Checkpoints += c.size
+	return j.count(f)
+}
+
+// Checkpoints is Checkpoint for the states of different logs, with one manifest for all: a manifest is as long as there
+// are logs, and of ten thousand some hundred change between two rounds. It returns an error for each, in their order; a
+// state with an error has changed nothing. Where the disk has no space for one more file beside the older ones, these
+// are removed first, and that state is stored alone, as Checkpoint does it.
+func (j *Journal) Checkpoints(states []State) []error {
+	errs := make([]error, len(states))
+	var all []*fresh
+	var of []int
+	countAll := func() {
+		if len(all) == 0 {
+			return
+		}
+		err := j.count(all...)
+		for k, f := range all {
+			f.l.covering, errs[of[k]] = 0, err
+		}
+		all, of = nil, nil
+	}
+	for i, st := range states {
+		f, err := j.admit(st)
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		if err = j.writeFresh(f, f.c.name(), 0); err == nil {
+			all, of = append(all, f), append(of, i)
+			continue
+		}
+		f.l.covering = 0
+		j.withdraw(f)
+		if errs[i] = err; errors.Is(err, vfs.ErrNoSpace) {
+			countAll()
+			errs[i] = j.checkpoint(st)
+		}
+	}
+	countAll()
+	return errs
+}
+
+// admit names the file of a checkpoint, which has to cover what is safe, and no less than the one before.
+func (j *Journal) admit(st State) (*fresh, error) {
 	if j.failed != nil {
-		giveUp()
+		return nil, j.failed
+	}
+	if j.dropped[st.Log] {
+		return nil, fmt.Errorf("%w: log %d", ErrDropped, st.Log)
+	}
+	l := j.log(st.Log)
+	if l.fault != nil {
+		return nil, l.fault
+	}
+	if st.At > l.safe || st.At < l.checkpoint.at {
+		return nil, fmt.Errorf("%w: log %d, index %d, safe %d, earlier checkpoint %d", ErrUnsafe, st.Log, st.At, l.safe, l.checkpoint.at)
+	}
+	l.covering = st.At // what it covers must not be cut meanwhile
+	f := &fresh{State: st, l: l, c: checkpoint{file: j.nextFile}}
+	j.nextFile++
+	j.unsyncedNames = true
+	return f, nil
+}
+
+// writeFresh writes the file of a checkpoint, of which there is so much space already.
+func (j *Journal) writeFresh(f *fresh, name string, space int64) error {
+	c, behind := newCheckpoint(f.Log, f.At, f.c.file, f.Pieces, j.fillOf(bytesOf(f.Pieces), space))
+	f.c = c
+	return j.onDisk(func() error { return j.writeFile(name, append(slices.Clip(f.Pieces), behind)...) })
+}
+
+// withdraw removes a checkpoint that no manifest names.
+func (j *Journal) withdraw(f *fresh) {
+	if f.took {
+		j.keepAllowance(f.c)
+	} else {
+		j.discard(f.c.name())
+	}
+}
+
+// count makes checkpoints count, with one manifest. An error has changed nothing: it is about all of them.
+func (j *Journal) count(all ...*fresh) error {
+	for _, f := range all {
+		j.written.Checkpoints += f.c.size
+	}
+	if j.failed != nil {
+		for _, f := range all {
+			j.withdraw(f)
+		}
 		return j.failed
 	}
-	old := l.checkpoint
-	l.checkpoint = c
-	unnamed := j.namePages(log)
-	l.used = bytesOf(state) + labelBytes
+	for _, f := range all {
+		f.old, f.used = f.l.checkpoint, f.l.used
+		f.l.checkpoint, f.l.used = f.c, bytesOf(f.Pieces)+labelBytes
+		f.unnamed = j.namePages(f.Log)
+	}
 	j.weigh()
 	if err := j.writeManifest(); err != nil {
-		l.checkpoint = old
-		if pages := j.logs[log.Pages()]; pages != nil {
-			pages.unnamed = unnamed
+		for _, f := range all {
+			f.l.checkpoint, f.l.used = f.old, f.used
+			if pages := j.logs[f.Log.Pages()]; pages != nil {
+				pages.unnamed = f.unnamed
+			}
 		}
 		j.weigh()
-		if errors.Is(err, ErrNoSpace) {
-			giveUp()
-		} else {
-			j.inDoubt = append(j.inDoubt, c)
+		for _, f := range all {
+			if errors.Is(err, ErrNoSpace) {
+				j.withdraw(f)
+			} else {
+				j.inDoubt = append(j.inDoubt, f.c)
+			}
 		}
 		return err
 	}
-	switch {
-	case old.file == 0:
-	case took:
-		j.moveBack(l, old, state)
-	default:
-		j.keepAllowance(old)
+	for _, f := range all {
+		switch {
+		case f.old.file == 0:
+		case f.took:
+			j.moveBack(f.l, f.old, f.Pieces)
+		default:
+			j.keepAllowance(f.old)
+		}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
@@ -158,18 +159,20 @@ func (m *model) stepKeeping(j *Journal, dice *rand.Rand) error {
 	l := m.logs[log]
 	switch k := dice.IntN(29); {
 	case k < 4:
-		return m.checkpoint(j, log, l.checkpoint+storage.Index(dice.IntN(int(l.safe-l.checkpoint)+1)))
+		return m.checkpoint(j, map[storage.LogID]storage.Index{log: l.checkpoint + storage.Index(dice.IntN(int(l.safe-l.checkpoint)+1))})
 	case k < 7:
 		l.settle(log, max(l.floor, storage.Index(dice.IntN(int(l.safe)+1))), dice)
 	case k < 9:
 		return m.reclaim(j)
 	case k < 14: // as an engine does: settle most, cover it, give back what is free
+		all := map[storage.LogID]storage.Index{}
 		for _, log := range modelLogs {
 			l := m.logs[log]
 			l.settle(log, max(l.floor, l.safe-min(l.safe, storage.Index(dice.IntN(4)))), dice)
-			if err := m.checkpoint(j, log, l.safe); err != nil {
-				return err
-			}
+			all[log] = l.safe
+		}
+		if err := m.checkpoint(j, all); err != nil {
+			return err
 		}
 		return m.reclaim(j)
 	case k < 23:
@@ -254,24 +257,37 @@ func (m *model) abandon(j *Journal, w *Rewriting) error {
 	})
 }
 
-func (m *model) checkpoint(j *Journal, log storage.LogID, at storage.Index) error {
-	l := m.logs[log]
-	if l.dropping || l.safe == 0 || log.IsPages() {
-		return nil
+// checkpoint checkpoints logs, with one manifest.
+func (m *model) checkpoint(j *Journal, of map[storage.LogID]storage.Index) error {
+	var states []State
+	named := map[storage.LogID]storage.Index{} // pages that a checkpoint may name
+	for _, log := range slices.Sorted(maps.Keys(of)) {
+		l := m.logs[log]
+		if l.dropping || l.safe == 0 || log.IsPages() {
+			continue
+		}
+		l.trying = of[log]
+		if pages := m.logs[log.Pages()]; pages != nil {
+			named[log] = pages.safe
+		}
+		states = append(states, State{log, l.trying, [][]byte{state(log, l.trying)}})
 	}
-	l.trying = at
-	pages := m.logs[log.Pages()]
-	named := storage.Index(0)
-	if pages != nil {
-		named = pages.safe
+	var errs []error
+	err := m.keep(j, func(j *Journal) error {
+		errs = j.Checkpoints(states)
+		return errors.Join(errs...)
+	})
+	for i, st := range states {
+		if errs == nil || errs[i] != nil {
+			continue
+		}
+		l := m.logs[st.Log]
+		l.checkpoint, l.trying = st.At, 0
+		if n, ok := named[st.Log]; ok {
+			m.logs[st.Log.Pages()].named = n
+		}
 	}
-	if err := m.keep(j, func(j *Journal) error { return j.Checkpoint(log, at, state(log, at)) }); err != nil {
-		return err
-	}
-	if l.checkpoint, l.trying = at, 0; pages != nil {
-		pages.named = named
-	}
-	return nil
+	return err
 }
 
 func (m *model) write(j *Journal, dice *rand.Rand) error {

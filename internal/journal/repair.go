@@ -24,13 +24,6 @@ type Mend struct {
 	Drop []storage.LogID
 }
 
-// State is the state of a log after the batch At.
-type State struct {
-	Log   storage.LogID
-	At    storage.Index
-	Bytes []byte
-}
-
 // Mend puts others in the place of the files in which Verify has found damage, without what is lost. Of logs that are
 // sound every batch that a restart needs is copied as it is. All that is written is new files; a manifest puts them
 // into force in one step, and a crash before it leaves what there was, for Open and for another Look. After Mend the
@@ -115,10 +108,10 @@ func (j *Journal) replaceState(st State, gone map[string]bool) error {
 	if old := l.checkpoint; old.file != 0 {
 		gone[old.name()] = true
 	}
-	c, label := newCheckpoint(st.Log, st.At, j.nextFile, [][]byte{st.Bytes}, 0)
+	c, label := newCheckpoint(st.Log, st.At, j.nextFile, st.Pieces, 0)
 	j.nextFile++
 	j.lenient.made = append(j.lenient.made, c.name())
-	if err := j.writeFile(c.name(), st.Bytes, label); err != nil {
+	if err := j.writeFile(c.name(), append(slices.Clip(st.Pieces), label)...); err != nil {
 		return noSpace(err)
 	}
 	l.checkpoint, l.fault = c, nil

@@ -109,7 +109,7 @@ func TestMendingPutsDamageAside(t *testing.T) {
 				}
 			}
 			if c.lost {
-				m.Checkpoints = []State{{1, last, []byte("one")}, {2, last, []byte("two")}}
+				m.Checkpoints = []State{{1, last, [][]byte{[]byte("one")}}, {2, last, [][]byte{[]byte("two")}}}
 			}
 			must(t, j.Mend(m))
 			must(t, j.Close())

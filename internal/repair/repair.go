@@ -81,7 +81,7 @@ func (d *diagnosis) prescribe() (journal.Mend, error) {
 	var m journal.Mend
 	m.Drop = d.orphans
 	if d.people.hurt {
-		m.Checkpoints = append(m.Checkpoints, journal.State{Log: ownLog, At: d.j.Next(ownLog) - 1, Bytes: d.people.machine.Snapshot(nil)})
+		m.Checkpoints = append(m.Checkpoints, journal.State{Log: ownLog, At: d.j.Next(ownLog) - 1, Pieces: [][]byte{d.people.machine.Snapshot(nil)}})
 	}
 	spans := d.damagedSpans()
 	for _, p := range d.vhosts {
@@ -99,7 +99,7 @@ func (d *diagnosis) prescribe() (journal.Mend, error) {
 		for v.SaveCheckpoint(1 << 16) {
 		}
 		m.Checkpoints = append(m.Checkpoints,
-			journal.State{Log: p.log, At: at, Bytes: slices.Concat(v.EndCheckpoint()...)})
+			journal.State{Log: p.log, At: at, Pieces: v.EndCheckpoint()})
 		m.Pages = append(m.Pages, pages.batches...)
 		v.CheckpointStored(true)
 		v.Mark(spans)

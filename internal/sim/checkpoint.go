@@ -141,14 +141,18 @@ func (w *world) store(z *checkpoint) error {
 		w.checkpoint = nil
 		return nil
 	}
-	err := w.maintain(func(j *journal.Journal) error { return j.Checkpoint(logID, z.at, z.state...) })
+	states := append(w.neighbor.state(), journal.State{Log: logID, At: z.at, Pieces: z.state})
+	var errs []error
+	err := w.maintain(func(j *journal.Journal) error {
+		errs = j.Checkpoints(states)
+		return errors.Join(errs...)
+	})
 	switch {
 	case w.checkpoint != z: // the broker was opened again meanwhile
 		return nil
-	case err == nil:
+	case errs != nil && errs[len(errs)-1] == nil:
 		z.stored = true
 		w.vhost.CheckpointStored(true)
-		return w.neighbor.checkpoint(w)
 	case w.Chance(2): // it is given up; else it is tried again
 		w.vhost.CheckpointStored(false)
 		w.checkpoint = nil

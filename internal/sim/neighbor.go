@@ -38,12 +38,12 @@ func (n *neighbor) more(w *world) []journal.Batch {
 
 func (n *neighbor) wrote() { n.written = n.trying }
 
-// checkpoint covers what is safe: an idle log must not pin segments.
-func (n *neighbor) checkpoint(w *world) error {
+// state covers what is safe: an idle log must not pin segments. There is none as long as nothing is safe.
+func (n *neighbor) state() []journal.State {
 	if n.safe == 0 {
 		return nil
 	}
-	return w.maintain(func(j *journal.Journal) error { return j.Checkpoint(neighborLog, n.safe, neighborBatch(n.safe)) })
+	return []journal.State{{Log: neighborLog, At: n.safe, Pieces: [][]byte{neighborBatch(n.safe)}}}
 }
 
 // opened compares the log with what was written to it. One that was being written may be longer than known.

@@ -9,7 +9,7 @@ import { build, patience, screenshots, until } from './wait.js';
 import { words } from './words.js';
 import { findings } from './axe.js';
 
-/** How the browser is started: the engine of Debian's chromium without its user interface, unless CHROMIUM names another. */
+/** How the browser is started: Debian's chromium without its user interface, unless CHROMIUM names another. */
 export const launching = {
   executablePath: process.env.CHROMIUM || '/usr/bin/chromium-headless-shell',
   args: ['--no-sandbox', '--disable-dev-shm-usage'],
@@ -17,7 +17,8 @@ export const launching = {
 export const desk = { width: 1280, height: 800 };
 export const phone = { width: 390, height: 844 };
 
-/** @typedef {{language?: string, scheme?: any, viewport?: any, user?: string, timeout?: number} & import('playwright-core').BrowserContextOptions} Options */
+/** @typedef {{language?: string, scheme?: any, viewport?: any, user?: string, timeout?: number}} Own */
+/** @typedef {Own & import('playwright-core').BrowserContextOptions} Options */
 /** @typedef {Pick<import('playwright-core').Page, 'getByRole' | 'getByLabel' | 'getByText' | 'locator'>} Within */
 
 /** A page of the console, and what went wrong in it. */

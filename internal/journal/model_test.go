@@ -159,7 +159,8 @@ func (m *model) stepKeeping(j *Journal, dice *rand.Rand) error {
 	l := m.logs[log]
 	switch k := dice.IntN(29); {
 	case k < 4:
-		return m.checkpoint(j, map[storage.LogID]storage.Index{log: l.checkpoint + storage.Index(dice.IntN(int(l.safe-l.checkpoint)+1))})
+		at := l.checkpoint + storage.Index(dice.IntN(int(l.safe-l.checkpoint)+1))
+		return m.checkpoint(j, map[storage.LogID]storage.Index{log: at})
 	case k < 7:
 		l.settle(log, max(l.floor, storage.Index(dice.IntN(int(l.safe)+1))), dice)
 	case k < 9:

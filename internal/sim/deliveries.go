@@ -11,7 +11,7 @@ import (
 // checkDeadline computes a copy's deadline anew: the lesser of both TTLs, from the moment rounded up.
 func (w *world) checkDeadline(st *step, e *ledger.Entry, m *clients.Message) {
 	if e.ExpireAt == st.stamp.Now {
-		e.Zero = w.audits
+		e.Zero, e.ZeroIn = w.audits, st.portions
 	}
 	view := w.view(st, e.Line)
 	if view == nil {

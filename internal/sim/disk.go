@@ -155,6 +155,7 @@ func (w *world) open() {
 					w.violate(Sound, "%v", err)
 				}
 			}
+			w.deposed = false
 			w.checkStock()
 			w.load()
 			return
@@ -175,7 +176,8 @@ func (w *world) open() {
 	}
 }
 
-// load makes the machine from the log, and compares it with what it must be.
+// load makes the machine from the log, and compares it with what it must be. What a start has found, the disk says of
+// itself from then on.
 func (w *world) load() {
 	w.result.Recoveries++
 	w.ail()
@@ -223,9 +225,10 @@ func (w *world) load() {
 		w.tail = w.journal.Next(logID) - 1
 		w.result.TakenBack += int(w.tail - end)
 	}
-	if !w.tight {
+	if !w.tight && !w.deposed {
 		w.record()
 	}
+	w.deposed = false
 	if w.cut = nil; w.harm != nil && w.Chance(2) {
 		w.mend("never")
 	}

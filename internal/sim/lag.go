@@ -38,6 +38,7 @@ func (w *world) depose() {
 		return
 	}
 	w.result.Deposed++
+	w.deposed = true
 	w.load()
 }
 

@@ -254,7 +254,8 @@ func (w *world) checkExpired(st *step, e *ledger.Entry) {
 	case e.ExpireAt == 0 || e.ExpireAt > st.stamp.Now && e.Zero != w.audits:
 		w.violate(Expiry, "message %d of %q expired at %d, it was due at %d", e.Message, e.Line.Name, st.stamp.Now, e.ExpireAt)
 	}
-	if e.Zero == w.audits && e.State == queue.Ready && e.Line.Head() == e && !st.back[e] && !w.offFull(e.Line) {
+	asked := e.Zero == w.audits && e.ZeroIn == st.portions // else the portion in which it came has left it to this one
+	if asked && e.State == queue.Ready && e.Line.Head() == e && !st.back[e] && !w.offFull(e.Line) {
 		if x := w.takers()[e.Line.Name]; x != nil {
 			w.violate(Served, "message %d came to %q and expired there at once, and consumer %q has space", e.Message,
 				e.Line.Name, x.Tag)

@@ -67,6 +67,7 @@ type Entry struct {
 	Handed      bool // was with a consumer when the machine was opened, and comes back
 	Kept        bool // in place, though it died in a cycle
 	Zero        int  // the step in which it may be delivered though its TTL is 0
+	ZeroIn      int  // in this portion of it
 	Bytes       int64
 	ExpireAt    deadline.Instant
 	Until       deadline.Instant // waiting

@@ -94,15 +94,23 @@ func (w *world) portion(st *step, s vhost.Stamp, c vhost.Command) (refused *amqp
 	return refused, true
 }
 
-// ticksMost is more than any command takes that is done in portions.
-const ticksMost = 1000
+// ticksMost is more ticks than are needed for what is due, of which each takes at least a message on. What ticks make
+// is not counted: it could go on for ever.
+func (w *world) ticksMost() int {
+	n := 1000
+	for q := range w.live.All() {
+		n += 10 * len(q.Copies)
+	}
+	return n
+}
 
 // settleDue does what is due before a command comes, so that the ticks which go on with it have nothing else to do. It
 // reports false if the machine is another one by then.
 func (w *world) settleDue() bool {
 	recoveries := w.result.Recoveries
+	most := w.ticksMost()
 	for ticks := 0; w.updateSpace() && w.result.Recoveries == recoveries; ticks++ {
-		if ticks > ticksMost {
+		if ticks > most {
 			w.violate(Ends, "%d ticks have not done what is due", ticks)
 			return false
 		}

@@ -17,6 +17,10 @@ import (
 const (
 	// lazySync is how long a batch that nobody waits for may stay unsynced. Source: ours, docs/durability.md.
 	lazySync = 100 * time.Millisecond
+	// lazyWrite is how long such a batch may stay unwritten: each group takes a call and at least a sector. lazyBytes of
+	// them are written at once.
+	lazyWrite = 2 * time.Millisecond
+	lazyBytes = 128 << 10
 	// pendingBytesMax is what runners may have handed to the log writer and it has not written yet: then they wait.
 	pendingBytesMax = 16 << 20
 	// pendingShare: with a small reserve no more than that part of it, but pendingBytesLeast.
@@ -42,7 +46,9 @@ type logWriter struct {
 		batches   []appended
 		jobs      []func(*logWriter)
 		bytes     int
-		forced    bool // a sync is wanted in any case
+		first     time.Time // when the first of batches came
+		hurried   bool      // batches are to be written now
+		forced    bool      // a sync is wanted in any case
 		closing   bool
 		working   bool // at jobs
 		listeners map[storage.LogID]listening
@@ -151,8 +157,17 @@ func (w *logWriter) append(b journal.Batch, urgent bool) {
 	}
 	w.mu.batches = append(w.mu.batches, appended{b, urgent})
 	w.mu.bytes += len(b.Data)
+	first := len(w.mu.batches) == 1
+	if first {
+		w.mu.first = time.Now()
+	}
+	hurried := urgent || w.mu.bytes > min(lazyBytes, w.pendingMax)
+	kick := first || hurried && !w.mu.hurried
+	w.mu.hurried = w.mu.hurried || hurried
 	w.mu.Unlock()
-	w.kick()
+	if kick {
+		w.kick()
+	}
 }
 
 // do runs fn on the log writer's goroutine, when everything appended so far is safe or lost.
@@ -178,13 +193,14 @@ func (w *logWriter) settleAndMark() error {
 	return <-marked
 }
 
-// urge asks for a sync of what was appended to a log: somebody waits for it.
+// urge asks for what was appended to a log to be written, and synced if its listener wants that: somebody waits for it.
 func (w *logWriter) urge(log storage.LogID) {
 	w.mu.Lock()
 	w.mu.forced = w.mu.forced || w.mu.listeners[log].sync == vhost.SyncAlways
-	forced := w.mu.forced
+	w.mu.hurried = w.mu.hurried || len(w.mu.batches) > 0
+	kick := w.mu.forced || w.mu.hurried
 	w.mu.Unlock()
-	if forced {
+	if kick {
 		w.kick()
 	}
 }
@@ -220,14 +236,18 @@ func (w *logWriter) readBatch(log storage.LogID, i storage.Index) ([]byte, error
 	return w.journal.ReadBatch(nil, log, i)
 }
 
-// run is the log writer's goroutine. A batch that somebody waits for is synced at once, with everything written
-// before it; one that nobody waits for is written at once and synced with the next, at the latest after
+// run is the log writer's goroutine. A batch that somebody waits for is written and synced at once, with everything
+// appended before it; one that nobody waits for is written and synced with the next, at the latest after lazyWrite and
 // lazySync. In a pause it records the position known safe.
 func (w *logWriter) run() {
 	defer close(w.done)
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	for {
+		if wait := w.mayWait(); wait > 0 {
+			w.sleep(pause, wait)
+			continue
+		}
 		batches, jobs, forced, closing := w.take()
 		urgent := w.write(batches)
 		if forced || urgent || closing || w.overdue() {
@@ -254,6 +274,20 @@ func (w *logWriter) run() {
 		}
 		w.sleep(pause, wait)
 	}
+}
+
+// mayWait is for how long what was appended need not be written yet.
+func (w *logWriter) mayWait() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.mu.batches) == 0 || w.mu.hurried || w.mu.forced || w.mu.closing || len(w.mu.jobs) > 0 {
+		return 0
+	}
+	wait := lazyWrite - time.Since(w.mu.first)
+	if !w.due.IsZero() {
+		wait = min(wait, time.Until(w.due))
+	}
+	return wait
 }
 
 func (w *logWriter) overdue() bool { return !w.due.IsZero() && time.Until(w.due) <= 0 }
@@ -293,7 +327,7 @@ func (w *logWriter) take() (batches []appended, jobs []func(*logWriter), forced,
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	batches, jobs, forced, closing = w.mu.batches, w.mu.jobs, w.mu.forced, w.mu.closing
-	w.mu.batches, w.mu.jobs, w.mu.forced, w.mu.bytes = nil, nil, false, 0
+	w.mu.batches, w.mu.jobs, w.mu.hurried, w.mu.forced, w.mu.bytes = nil, nil, false, false, 0
 	w.changed.Broadcast()
 	return batches, jobs, forced, closing
 }

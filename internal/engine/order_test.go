@@ -69,6 +69,8 @@ func (d *disk) groupOf(c *client, commands ...vhost.Command) (segment string, at
 	})
 	c.post(commands...)
 	c.take()
+	time.Sleep(lazyWrite)
+	synctest.Wait()
 	d.Before(nil)
 	return segment, at
 }

@@ -32,14 +32,17 @@ func (h *hunt) run(name string, c *check) (line string, caught bool) {
 
 // simulate runs simulations with the fault planted, a seed each, until the checker notices it.
 func (h *hunt) simulate(name string, c *check) (line string, caught bool) {
-	others := map[sim.Checker]int{}
+	others, panics := map[sim.Checker]int{}, 0
 	for seed := range h.seeds {
 		o := c.options
 		o.Seed += seed
 		plant(&o, name)
-		_, err := sim.Run(o)
+		err := live(o)
 		var v *sim.Violation
 		if !errors.As(err, &v) {
+			if err != nil {
+				panics++
+			}
 			continue
 		}
 		if v.Checker == c.checker {
@@ -51,8 +54,19 @@ func (h *hunt) simulate(name string, c *check) (line string, caught bool) {
 		}
 		others[v.Checker]++
 	}
-	line = fmt.Sprintf("SURVIVED  %-58s %s noticed nothing in %d seeds; others did: %v", name, c.checker, h.seeds, others)
+	line = fmt.Sprintf("SURVIVED  %-58s %s noticed nothing in %d seeds; others did: %v; %d panics", name, c.checker, h.seeds, others, panics)
 	return line, false
+}
+
+// live lives a life. With a fault the machine may panic: then the life has ended, and no checker has noticed it.
+func live(o sim.Options) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	_, err = sim.Run(o)
+	return err
 }
 
 // fail runs the test with the fault in everything that it makes: it must fail for the reason that is expected.

@@ -17,10 +17,6 @@ import (
 const (
 	// lazySync is how long a batch that nobody waits for may stay unsynced. Source: ours, docs/durability.md.
 	lazySync = 100 * time.Millisecond
-	// lazyWrite is how long such a batch may stay unwritten: each group takes a call and at least a sector. lazyBytes of
-	// them are written at once.
-	lazyWrite = 2 * time.Millisecond
-	lazyBytes = 128 << 10
 	// pendingBytesMax is what runners may have handed to the log writer and it has not written yet: then they wait.
 	pendingBytesMax = 16 << 20
 	// pendingShare: with a small reserve no more than that part of it, but pendingBytesLeast.
@@ -274,20 +270,6 @@ func (w *logWriter) run() {
 		}
 		w.sleep(pause, wait)
 	}
-}
-
-// mayWait is for how long what was appended need not be written yet.
-func (w *logWriter) mayWait() time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.mu.batches) == 0 || w.mu.hurried || w.mu.forced || w.mu.closing || len(w.mu.jobs) > 0 {
-		return 0
-	}
-	wait := lazyWrite - time.Since(w.mu.first)
-	if !w.due.IsZero() {
-		wait = min(wait, time.Until(w.due))
-	}
-	return wait
 }
 
 func (w *logWriter) overdue() bool { return !w.due.IsZero() && time.Until(w.due) <= 0 }

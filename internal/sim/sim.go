@@ -125,7 +125,7 @@ type world struct {
 	safe         storage.Index                // of these, those that others have; all of them without Options.Lag
 	marked       storage.Index                // what was safe at the last write, which says so
 	recorded     storage.Index                // the disk itself says that this is safe
-	deposed      bool                         // the machine is made from a journal that goes on: the disk says no more than before
+	deposed      bool                         // the machine is made from an open journal: the disk says no more
 	written      storage.Index                // the journal has it
 	tail         storage.Index                // the journal has batches up to here that were taken back; 0: none
 	tried        storage.Index                // the journal may have it

@@ -521,7 +521,7 @@ func (e *Engine) store(k *maintenance, states []machineState) error {
 // While the files of a portion of states are written, no file is made ready for traffic: a portion takes some ten
 // milliseconds, but for a state that is large by itself.
 const (
-	portionStates = 64
+	portionStates = 16
 	portionBytes  = 1 << 20
 )
 

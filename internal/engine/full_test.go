@@ -179,7 +179,7 @@ func TestALargeMessageOnAFullDisk(t *testing.T) {
 }
 
 // TestADiskThatFillsUpDuringCheckpoints says that publishers live on the reserve while the
-// checkpoints of several virtual hosts take long: when another process then takes the space that
+// checkpoints of many virtual hosts take long: when another process then takes the space that
 // was to complete it, nothing can be acked any more, also after a restart.
 func TestADiskThatFillsUpDuringCheckpoints(t *testing.T) {
 	small := func(o *Options) { o.Journal = journal.Options{SegmentBytes: 64 << 10, ReserveBytes: 512 << 10} }
@@ -188,7 +188,7 @@ func TestADiskThatFillsUpDuringCheckpoints(t *testing.T) {
 			d := newDisk()
 			d.Budget(8 << 20)
 			e := start(t, d, small)
-			for i := range 6 {
+			for i := range 3 * portionStates {
 				change(t, e, accounts.Command{Kind: accounts.PutVHost, VHost: fmt.Sprint(i)})
 				attachTo(t, e, fmt.Sprint(i)).post(declare("work"))
 			}
@@ -205,13 +205,15 @@ func TestADiskThatFillsUpDuringCheckpoints(t *testing.T) {
 			})
 			e.checkpointSoon()
 			large := publish("work", string(make([]byte, 21_000)))
-			for n := range 3 { // during the checkpoints of that many virtual hosts
+			for n := range 3 { // during that many portions of checkpoints
 				for written := true; written; written = len(c.take()) > 0 {
 					c.post(large)
 				}
 				if n < 2 {
-					next <- struct{}{}
-					synctest.Wait()
+					for range portionStates {
+						next <- struct{}{}
+						synctest.Wait()
+					}
 				}
 			}
 			posted := make(chan struct{})

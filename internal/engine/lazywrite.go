@@ -2,8 +2,8 @@ package engine
 
 import "time"
 
-// A batch that nobody waits for may stay unwritten for lazyWrite, because each group takes a call and at least a sector.
-// With more than lazyBytes of them, they are written at once.
+// A batch that nobody waits for may stay unwritten for lazyWrite, because each group takes a call and at least a
+// sector. With more than lazyBytes of them, they are written at once.
 const (
 	lazyWrite = 2 * time.Millisecond
 	lazyBytes = 128 << 10

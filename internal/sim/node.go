@@ -56,7 +56,11 @@ func (w *world) decide(c vhost.Command) (ok bool) {
 	s, recoveries := w.stamp(), w.result.Recoveries
 	st := w.stepOf(s, &c, w.foresee(&c))
 	refused, ok := w.portion(st, s, c)
-	for ok && w.violation == nil && c.Kind != vhost.SetSpace && w.goesOn() {
+	for most := w.ticksMost(); ok && w.violation == nil && c.Kind != vhost.SetSpace && w.goesOn(); {
+		if st.portions > most {
+			w.violate(Ends, "%d portions have not done what a command leads to", st.portions)
+			return false
+		}
 		w.unfinished = true
 		w.finish()
 		w.unfinished = false
@@ -99,7 +103,7 @@ func (w *world) portion(st *step, s vhost.Stamp, c vhost.Command) (refused *amqp
 func (w *world) ticksMost() int {
 	n := 1000
 	for q := range w.live.All() {
-		n += 10 * len(q.Copies)
+		n += 2 * len(q.Copies)
 	}
 	return n
 }

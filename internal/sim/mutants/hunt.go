@@ -54,7 +54,8 @@ func (h *hunt) simulate(name string, c *check) (line string, caught bool) {
 		}
 		others[v.Checker]++
 	}
-	line = fmt.Sprintf("SURVIVED  %-58s %s noticed nothing in %d seeds; others did: %v; %d panics", name, c.checker, h.seeds, others, panics)
+	line = fmt.Sprintf("SURVIVED  %-58s %s noticed nothing in %d seeds; others did: %v; %d panics",
+		name, c.checker, h.seeds, others, panics)
 	return line, false
 }
 

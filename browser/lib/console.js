@@ -43,6 +43,10 @@ export class Console {
     page.on('pageerror', (e) => this.#note(`exception: ${e.stack || e}`));
     page.on('requestfinished', (r) => this.#asked.delete(r));
     page.on('requestfailed', (r) => this.#asked.delete(r));
+    page.on('response', (r) => {
+      // The page is left: the browser does not tell of each request that it gave up.
+      if (r.request().isNavigationRequest() && r.frame() === page.mainFrame()) this.#asked.clear();
+    });
     page.on('request', (r) => {
       // The stream does not end, nor does the last request of a page that is left, which asks whether the broker is there.
       if (!/\/api\/x\/(events|session)/.test(r.url())) this.#asked.add(r);

@@ -152,6 +152,20 @@ func (v *View) VHosts() []*VHost {
 	return v.vhosts.sorted(func(a, b *VHost) int { return cmp.Compare(a.Name, b.Name) })
 }
 
+// CountVHosts tells how many virtual hosts there are.
+func (v *View) CountVHosts() int { return len(v.vhosts.rows) }
+
+// VHostsBeside lists, by name, the virtual hosts that another view does not have: of that name, with that log.
+func (v *View) VHostsBeside(other *View) (beside []*VHost) {
+	for name, h := range v.vhosts.rows {
+		if o, ok := other.VHost(name); !ok || o.LogID != h.LogID {
+			beside = append(beside, h)
+		}
+	}
+	slices.SortFunc(beside, func(a, b *VHost) int { return cmp.Compare(a.Name, b.Name) })
+	return beside
+}
+
 // GlobalParameter finds a global parameter.
 func (v *View) GlobalParameter(name string) (*GlobalParameter, bool) {
 	g, ok := v.globals.rows[name]

@@ -202,19 +202,17 @@ func (e *Engine) ChangeAccounts(ctx context.Context, commands ...accounts.Comman
 // follow starts the vhosts that are new since before, and ends those that are gone.
 func (e *Engine) follow(before *accounts.View) {
 	now := e.Accounts()
-	for _, h := range now.VHosts() {
-		if old, ok := before.VHost(h.Name); !ok || old.LogID != h.LogID {
-			e.openVHost(h.Name, storage.LogID(h.LogID))
-			e.furnish(h.Name)
-		}
+	for _, h := range now.VHostsBeside(before) {
+		e.openVHost(h.Name, storage.LogID(h.LogID))
+		e.furnish(h.Name)
 	}
 	for _, r := range e.allRunners() {
-		r.kick() // for withdraw
-	}
-	for _, h := range before.VHosts() {
-		if now, ok := now.VHost(h.Name); !ok || now.LogID != h.LogID {
-			e.endVHost(h.Name, storage.LogID(h.LogID))
+		if r.attached.Load() > 0 {
+			r.kick() // for withdraw
 		}
+	}
+	for _, h := range before.VHostsBeside(now) {
+		e.endVHost(h.Name, storage.LogID(h.LogID))
 	}
 }
 

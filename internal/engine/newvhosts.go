@@ -56,7 +56,7 @@ func (n *NewVHosts) refuse(m *accounts.Machine, c *accounts.Command) error {
 		return nil
 	}
 	view := m.View()
-	if _, there := view.VHost(c.VHost); there || len(view.VHosts()) < n.Max {
+	if _, there := view.VHost(c.VHost); there || view.CountVHosts() < n.Max {
 		return nil
 	}
 	return amqp.PreconditionFailed("cannot create vhost '%s': vhost limit of %d is reached", c.VHost, n.Max)

@@ -186,7 +186,7 @@ func (r *runner) stepCommand(s *Session, c *vhost.Command) {
 	case 0:
 		return
 	case vhost.Connect:
-		r.sessions[c.Conn] = s
+		r.attach(c.Conn, s)
 	case vhost.OpenChannel:
 		if !r.openChannel(s, c) {
 			return

@@ -85,6 +85,7 @@ type runner struct {
 	blocked      int                             // sessions that were told so
 	alarmed      bool                            // those who have published were
 	heldBackBy   resource.Alarms                 // the last that held
+	attached     atomic.Int64                    // how many sessions there are
 	permitted    uint64                          // version of the permissions that consumers were checked against
 	told         map[vhost.Loss]deadline.Instant // when a loss was logged last
 	uncommitted  holders                         // of what transactions hold
@@ -452,6 +453,7 @@ func (r *runner) abandon() {
 	r.subscribed.drop()
 	r.dropObjects()
 	clear(r.sessions)
+	r.attached.Store(0)
 	clear(r.outboxes)
 	r.held, r.last = nil, nil
 	r.queue.end()

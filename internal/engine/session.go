@@ -115,10 +115,21 @@ func (r *runner) await(ctx context.Context, done chan error) error {
 	}
 }
 
+// attach notes a session. Whoever changes permissions wakes the runners that have one; if that was just before, this
+// one wakes itself.
+func (r *runner) attach(conn fact.ConnID, s *Session) {
+	r.sessions[conn] = s
+	r.attached.Store(int64(len(r.sessions)))
+	if r.engine.Accounts().Version() != r.permitted {
+		r.kick()
+	}
+}
+
 // detach forgets a session after its Disconnect was stepped.
 func (r *runner) detach(s *Session) {
 	r.shut(s)
 	delete(r.sessions, s.conn)
+	r.attached.Store(int64(len(r.sessions)))
 	for c := range s.channels {
 		delete(r.outboxes, c)
 	}

@@ -35,6 +35,7 @@ func (e *Engine) newRunner(o *opening) (r *runner, err error) {
 	}
 	r.pages = &pageLog{r: r, first: r.log.NextPages(), spill: recordcache.NewSpill(e.fs, func() string { return strconv.FormatUint(e.ids.Add(1), 10) })}
 	r.pages.next = r.pages.first
+	r.decided = e.ids.Add(1) << 32
 	r.vhost = vhost.New(o.name, o.log, r, r.pages)
 	r.uncommitted = holdersOf(&e.uncommitted, r.vhost.Uncommitted())
 	r.subscribed = holdersOf(&e.subscribed, r.vhost.Subscribed())

@@ -302,6 +302,16 @@ func (e *Engine) runnerOf(name string) (*runner, error) {
 	return nil, accessUnknown(name)
 }
 
+// Changed is a number that is another one after each command that a vhost has decided, and after it was opened again; 0
+// if it is down. It does not wait for the vhost.
+func (e *Engine) Changed(name string) uint64 {
+	r, err := e.runnerOf(name)
+	if err != nil {
+		return 0
+	}
+	return r.changed.Load()
+}
+
 func (e *Engine) allRunners() []*runner {
 	e.mu.RLock()
 	defer e.mu.RUnlock()

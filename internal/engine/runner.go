@@ -85,6 +85,8 @@ type runner struct {
 	blocked      int                             // sessions that were told so
 	alarmed      bool                            // those who have published were
 	heldBackBy   resource.Alarms                 // the last that held
+	decided      uint64                          // grows with each command; no two runners have the same
+	changed      atomic.Uint64                   // decided, for all to see
 	attached     atomic.Int64                    // how many sessions there are
 	permitted    uint64                          // version of the permissions that consumers were checked against
 	told         map[vhost.Loss]deadline.Instant // when a loss was logged last
@@ -307,6 +309,7 @@ func (r *runner) step(inbox []request) (ticked bool) {
 
 // decide asks for permission and steps one command.
 func (r *runner) decide(session *Session, c *vhost.Command) {
+	r.decided++
 	s := r.stampOf(c)
 	var err error
 	if session != nil && !session.info.Local {
@@ -371,6 +374,9 @@ func (r *runner) begin() {
 
 // finish appends what the batch left to the log and lets effects go, or holds them until it is safe.
 func (r *runner) finish() {
+	if r.changed.Load() != r.decided {
+		r.changed.Store(r.decided)
+	}
 	batch, urgent := r.out.Seal()
 	spare := r.out.Batch
 	if len(batch) > journal.BatchBytesMax { // only this vhost stops, and forgets what it has just decided

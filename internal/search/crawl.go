@@ -287,6 +287,14 @@ func (k *vhostIndex) rebuilding() bool {
 // meet looks whether anything happened since the last round. A machine that is another one than then was opened anew:
 // what was not safe has not been, and what was transient is gone.
 func (c *crawler) meet(k *vhostIndex) (changed bool, err error) {
+	now := c.options.Broker.Changed(k.name)
+	k.Lock()
+	same := now != 0 && now == k.met && k.settled
+	k.Unlock()
+	if same {
+		c.books += k.books
+		return false, nil
+	}
 	var machine vhost.Identity
 	var books, rules uint64
 	err = c.look(c.ctx, k.name, func(v vhost.Reader) {
@@ -299,6 +307,7 @@ func (c *crawler) meet(k *vhostIndex) (changed bool, err error) {
 	c.books += books
 	k.Lock()
 	defer k.Unlock()
+	k.met = now
 	if machine != k.machine {
 		if err := k.reopened(c.store, c.newTail()); err != nil {
 			return false, err

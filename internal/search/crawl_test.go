@@ -444,3 +444,43 @@ func TestWhatIsWorkedOnAgainIsNotFound(t *testing.T) {
 	w.advance(10 * time.Millisecond)
 	check("when one was moved elsewhere", 3)
 }
+
+// looks counts what is asked of a broker.
+type looks struct {
+	Broker
+	n int
+}
+
+func (b *looks) Query(ctx context.Context, name string, fn func(vhost.Reader)) error {
+	b.n++
+	return b.Broker.Query(ctx, name, fn)
+}
+
+func TestWhatHasNotChangedIsNotLookedAt(t *testing.T) {
+	// If this fails, each of many virtual hosts without traffic is entered in each round; or what happens in one is not
+	// noticed.
+	t.Parallel()
+	w := newWorld(t)
+	w.publishDeadLetters(rand.New(rand.NewPCG(1, 2)), 20)
+	w.crawl()
+	counted := &looks{Broker: w.x.options.Broker}
+	w.x.options.Broker = counted
+	for range 3 {
+		if err := w.c.round(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if counted.n != 0 {
+		t.Errorf("%d looks at a virtual host in which nothing has happened", counted.n)
+	}
+	before := w.x.knownOf("/").complete
+	w.publishDeadLetters(rand.New(rand.NewPCG(3, 4)), 20)
+	if err := w.c.round(); err != nil || counted.n == 0 {
+		t.Errorf("no look at what has changed: %v", err)
+	}
+	w.crawl()
+	w.same("reason:rejected", Newest)
+	if !w.x.knownOf("/").complete.After(before) {
+		t.Error("the index is not complete until now")
+	}
+}

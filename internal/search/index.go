@@ -20,6 +20,8 @@ type Broker interface {
 	// Query runs fn on a virtual host as it is; it must be short, and keep no more than copies.
 	Query(ctx context.Context, vhostName string, fn func(vhost.Reader)) error
 	Accounts() *accounts.View
+	// Changed is a number that changes with all that happens in a virtual host, 0 if it is down.
+	Changed(vhostName string) uint64
 	Now() time.Time
 	// LowOnDisk reports whether publishers are held back for want of disk: then nothing is written.
 	LowOnDisk() bool

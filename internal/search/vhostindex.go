@@ -25,6 +25,7 @@ type vhostIndex struct {
 	dropping   []uint64             // segments that were given up, stored until what is read anew is sealed
 	again      map[uint16][]idRange // whose messages are read anew, by place
 	machine    vhost.Identity       // that was looked at last
+	met        uint64               // Broker.Changed, before that
 	books      uint64               // what it had done then
 	rules      uint64               // the version of its policies and options then
 	ready      bool                 // all was read once

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bartleby-mq/bartleby/internal/accounts"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -21,6 +22,8 @@ const (
 	// log is told of the same trouble.
 	roundMost     = 3 * time.Second
 	complainEvery = time.Minute
+	// boundEvery is how often the limits are looked at while nothing happens.
+	boundEvery = 10 * time.Second
 	// busyCopies is how many copies of messages made or ended in a second are traffic.
 	busyCopies = 500
 	// busyPortion is how long a look takes while there is traffic.
@@ -42,8 +45,12 @@ type crawler struct {
 	books      uint64 // copies made and ended, in all virtual hosts, in this round
 	booksOld   uint64
 	booksAt    time.Time
-	since      time.Time // since when the crawler works without a rest
-	more       bool      // there is more to be read at once
+	since      time.Time         // since when the crawler works without a rest
+	more       bool              // there is more to be read at once
+	news       bool              // something has happened in this round
+	hosts      []*accounts.VHost // of version; nil: they have to be asked for
+	version    uint64
+	boundAt    time.Time // when the limits were looked at last
 	complained time.Time
 }
 
@@ -162,11 +169,13 @@ func (c *crawler) repair() {
 // round looks at all virtual hosts.
 func (c *crawler) round() error {
 	view := c.options.Broker.Accounts()
-	c.books = 0
+	c.books, c.news = 0, false
 	var errs []error
-	there := map[string]uint32{}
-	for _, h := range view.VHosts() {
-		there[h.Name] = h.LogID
+	others := c.hosts == nil || view.Version() != c.version
+	if others {
+		c.hosts, c.version = view.VHosts(), view.Version()
+	}
+	for _, h := range c.hosts {
 		if err := c.visit(h.Name, h.LogID); err != nil {
 			errs = append(errs, err)
 		}
@@ -175,12 +184,20 @@ func (c *crawler) round() error {
 		}
 	}
 	c.noteTraffic()
-	for name, k := range c.all() {
-		if number, ok := there[name]; !ok || number != k.number {
-			errs = append(errs, c.forget(k))
+	if others {
+		for name, k := range c.all() {
+			if h, ok := view.VHost(name); !ok || h.LogID != k.number {
+				errs = append(errs, c.forget(k))
+			}
 		}
 	}
-	errs = append(errs, c.bound())
+	if c.news || time.Since(c.boundAt) > boundEvery {
+		errs = append(errs, c.bound())
+		c.boundAt = time.Now()
+	}
+	if errors.Join(errs...) != nil {
+		c.hosts = nil // what could not be forgotten is tried again
+	}
 	return errors.Join(errs...)
 }
 
@@ -245,6 +262,7 @@ func (c *crawler) visit(name string, number uint32) error {
 		}
 		return c.ifUp(err)
 	}
+	c.news = true
 	if err := c.ifUp(c.places(k)); err != nil {
 		return err
 	}

@@ -164,6 +164,19 @@ world.test('what an import would be refused for is listed before it is done', as
   await c.text('definitions.done', { name: 'right.json' }).waitFor();
 });
 
+world.test('a file in another encoding is not imported', async (c) => {
+  const name = Buffer.from([0xb2, 0xd6, 0xbf, 0xe2]); // 仓库 in GBK
+  const buffer = Buffer.concat([
+    Buffer.from('{"queues":[{"vhost":"/","name":"'),
+    name,
+    Buffer.from('","durable":true}]}'),
+  ]);
+  await c.open('/definitions');
+  await c.field('definitions.file').setInputFiles({ name: 'gbk.json', mimeType: 'application/json', buffer });
+  await c.text('definitions.not_utf8').waitFor();
+  assert.equal(await c.button('definitions.do').count(), 0);
+});
+
 world.test('an import leaves out what is refused and what refers to it, and names it', async (c) => {
   const queue = (name, more = {}) => ({ name, vhost: '/', durable: true, arguments: more });
   const bind = (destination) => ({

@@ -345,3 +345,20 @@ world.test('the palette stays that is opened while the page changes', async (c) 
   await until('the list to be short', async () => (await c.dialog.getByRole('option').count()) === 2);
   assert.equal(await top(), before, 'the field has moved');
 });
+
+world.test('Enter that ends the work of an input method chooses nothing', async (c) => {
+  await c.open('/queues');
+  await c.page.keyboard.press('Control+k');
+  const field = c.dialog.getByRole('combobox');
+  await field.fill('s');
+  await c.dialog.getByRole('option').first().waitFor();
+  for (const how of [{ isComposing: true }, { keyCode: 229 }])
+    await field.evaluate(
+      (e, of) =>
+        e.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true, ...of })),
+      how,
+    );
+  await c.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  assert.equal(await field.inputValue(), 's');
+  assert.match(c.page.url(), /\/queues/);
+});

@@ -71,3 +71,6 @@ export function announce(text) {
     }, stays);
   }, 100);
 }
+
+// composing tells whether a key belongs to an input method: Safari says so of the last one by its code alone.
+export const composing = (e) => e.isComposing || e.keyCode === 229;

@@ -1,7 +1,7 @@
 // Keyboard shortcuts: one key, a chord such as Ctrl+K, or two keys after another such as 'g o'. They are off inside fields, and
 // the user may switch all single keys off.
 import { signal, useLayoutEffect } from './html.js';
-import { announce } from './focus.js';
+import { announce, composing } from './focus.js';
 import { shortcutsOn } from './theme.js';
 
 // A binding is {keys, title, run, where}; the last one bound to a key wins, so that a dialog's go before the page's.
@@ -44,7 +44,7 @@ function nameOf(e) {
 
 export function startKeys() {
   addEventListener('keydown', (e) => {
-    if (e.defaultPrevented || e.isComposing) return;
+    if (e.defaultPrevented || composing(e)) return;
     const name = nameOf(e);
     const chord = e.ctrlKey || e.metaKey;
     if (!chord && (!shortcutsOn.value || inField(e.target))) return;

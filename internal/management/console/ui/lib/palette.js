@@ -5,6 +5,7 @@ import { ranked, wordsOf } from './find.js';
 import { api } from './api.js';
 import { go, to } from './router.js';
 import { Dialog } from './layers.js';
+import { composing } from './focus.js';
 import { oneVHost, vhosts } from './vhosts.js';
 import { may } from './session.js';
 import { lacksTag } from './rights.js';
@@ -92,6 +93,7 @@ export function Palette({ close, pages, actions, lookUp: ofPages }) {
     return () => clearTimeout(timer);
   }, [eager, pending]);
   const key = (e) => {
+    if (composing(e)) return;
     if (e.key === 'ArrowDown') setAt(Math.min(all.length - 1, chosen + 1));
     else if (e.key === 'ArrowUp') setAt(Math.max(0, chosen - 1));
     else if (e.key === 'Enter' && pending && at === 0 && sure.length === 0) setEager(true);

@@ -6,7 +6,7 @@ import { attempt, reasonOf } from '../../lib/layers.js';
 import { Action } from '../../lib/action.js';
 import { Icon } from '../../lib/icon.js';
 import { Field, Select } from '../../lib/form.js';
-import { save } from '../../lib/save.js';
+import { readText, save } from '../../lib/save.js';
 import { Commands, Elsewhere, GrantSelf } from '../../lib/states.js';
 import { here } from '../../lib/here.js';
 import { importCommands } from '../code/commands.js';
@@ -55,7 +55,12 @@ export function render() {
     say(null);
     take(null);
     if (!file) return;
-    const got = readDocument(await file.text());
+    const text = await readText(file);
+    if (text === null) {
+      say({ text: t('definitions.not_utf8') });
+      return;
+    }
+    const got = readDocument(text);
     if (!got.document) {
       const { fault } = got;
       say({

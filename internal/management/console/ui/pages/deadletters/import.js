@@ -2,6 +2,7 @@
 import { html, useEffect, useState } from '../../lib/html.js';
 import { t } from '../../lib/i18n.js';
 import { ask, api, path } from '../../lib/api.js';
+import { readText } from '../../lib/save.js';
 import { Cancel, Dialog, keep, open, refuse } from '../../lib/layers.js';
 import { Check, Field, Radios, TextField } from '../../lib/form.js';
 import { Action } from '../../lib/action.js';
@@ -26,12 +27,14 @@ function Import({ close, vhost }) {
     e.preventDefault();
     setBusy(true);
     try {
+      const body = await readText(file);
+      if (body === null) throw new Error(t('definitions.not_utf8'));
       const query = where === 'queue' ? { queue, once: once || '' } : { origin: 'true' };
       setResult(
         (
           await ask('POST', `x/letters/${path`${vhost}`}/import`, {
             query,
-            body: await file.text(),
+            body,
             headers: { 'Content-Type': 'application/x-ndjson' },
           })
         ).data,

@@ -4,7 +4,7 @@ import { has, t } from '../../lib/i18n.js';
 import { Icon } from '../../lib/icon.js';
 import { pref } from '../../lib/store.js';
 import { useShortcuts } from '../../lib/keys.js';
-import { toRows } from '../../lib/focus.js';
+import { composing, toRows } from '../../lib/focus.js';
 import { and, split, suggest, without } from './filter.js';
 
 const saved = pref('filters', []);
@@ -53,7 +53,7 @@ export function FilterBox({ filter, change, known, error, example = t('filter.pl
     input.current.focus(); // the button goes
   };
   const key = (e) => {
-    if (e.isComposing) return;
+    if (composing(e)) return;
     if (e.key === 'ArrowDown' && offers.length) setAt((at + 1) % offers.length);
     else if (e.key === 'ArrowUp' && offers.length) setAt((at + offers.length - 1) % offers.length);
     else if (e.key === 'Enter') at >= 0 ? take(offers[at]) : commit();

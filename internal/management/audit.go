@@ -202,7 +202,16 @@ func getAudit(r *web.Request) (web.Answer, error) {
 			all = append(all, showRecord(&d))
 		}
 	}
-	return web.List(r, all, func(d *api.Deed) string { return d.Action + " " + d.Object })
+	return web.List(r, all, wordsOf)
+}
+
+// wordsOf is what a deed is found by: its object as the path says it, and as people read it.
+func wordsOf(d *api.Deed) string {
+	words := d.Action + " " + d.Object + " " + d.User
+	if plain, err := url.PathUnescape(d.Object); err == nil && plain != d.Object {
+		words += " " + plain
+	}
+	return words
 }
 
 func showRecord(d *accounts.Deed) api.Deed {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -65,6 +66,12 @@ func TestAudit(t *testing.T) {
 	page := read[api.Page[api.Deed]](d, "/api/x/audit?page=1&page_size=2&name=PUT+/api/users&user=guest")
 	if page.TotalCount != 2 || page.FilteredCount != 2 || len(page.Items) != 2 {
 		t.Errorf("filtered: %+v", page)
+	}
+	for name, n := range map[string]int{"a/b": 1, "a%2Fb": 1, "ann": 11, "guest": 2} { // as it is shown, and who did it
+		page := read[api.Page[api.Deed]](d, "/api/x/audit?page=1&name="+url.QueryEscape(name))
+		if page.FilteredCount != n {
+			t.Errorf("%q finds %d deeds", name, page.FilteredCount)
+		}
 	}
 	if got := read[[]api.Deed](d, "/api/x/audit?after=11"); len(got) != 1 {
 		t.Errorf("after 11: %+v", got)

@@ -36,7 +36,7 @@ world.test(
     await trial
       .getByRole('row')
       .filter({ hasText: 'incoming' })
-      .getByText(c.say('trial.drops', { n: 15 }))
+      .getByText(c.say('trial.letters', { n: 15 }))
       .waitFor();
     await c.settled();
     await c.accessible();
@@ -49,6 +49,52 @@ world.test(
     await c.page.getByRole('link', { name: 'catch-all' }).waitFor();
   },
 );
+
+world.test('Enter in the form of a policy asks before messages go, and only then', async (c) => {
+  const length = c.field('setting.max-length');
+  const asks = c.page.getByRole('dialog', { name: c.say('policies.save_title', { name: 'short' }), exact: true });
+  const body = { durable: true, arguments: {} };
+  await c.broker.put('queues/%2F/long', body);
+  await c.broker.put('queues/%2F/long.dead', { ...body, arguments: { 'x-dead-letter-exchange': 'dlx' } });
+  const channel = await c.broker.channel();
+  for (const queue of ['long', 'long.dead'])
+    await publish(
+      channel,
+      '',
+      queue,
+      Array.from({ length: 4 }, (_, i) => ({ body: { i } })),
+    );
+  await c.broker.depth('long', 4);
+  await c.broker.depth('long.dead', 4);
+  const graves = (await c.broker.get('queues/%2F/incoming.dlq')).messages;
+  await c.open('/policies/edit?vhost=%2F');
+  await c.field('queues.name').fill('short');
+  await c.field('policies.pattern').fill('^long');
+  await c.field('policies.priority').fill('1'); // more than that of catch-all
+  await length.fill('1');
+  await length.press('Enter');
+  await c.text('trial.deletes_all', { n: 3, queues: 'long' }, asks).waitFor();
+  await c.text('trial.letters_all', { n: 3, queues: 'long.dead' }, asks).waitFor();
+  await c.accessible();
+  await c.page.keyboard.press('Escape');
+  await asks.waitFor({ state: 'detached' });
+  assert.ok(!(await c.broker.get('policies')).some((p) => p.name === 'short'));
+  await c.broker.depth('long', 4);
+  await c.text('trial.deletes_all', { n: 3, queues: 'long' }).waitFor(); // the preview says the same
+  await new Promise((done) => setTimeout(done, 400)); // at once, Enter would be a second press of the first
+  await length.press('Enter');
+  await c.button('policies.save_drop', { n: 6 }, asks).click();
+  await c.text('policies.saved', { name: 'short' }).waitFor();
+  await c.broker.depth('long', 1);
+  await c.broker.depth('long.dead', 1);
+  await c.broker.depth('incoming.dlq', graves + 3);
+  await c.open('/policies/edit?vhost=%2F&policy=short');
+  await length.fill('2'); // nothing goes
+  await length.press('Enter');
+  await c.text('policies.saved', { name: 'short' }).waitFor();
+  await c.broker.api('DELETE', 'policies/%2F/short');
+  for (const queue of ['long', 'long.dead']) await c.broker.api('DELETE', `queues/%2F/${queue}`);
+});
 
 world.test(
   'a policy names a dead-letter exchange that does not exist: the preview, the save and the list say so, and it is created there',

@@ -88,6 +88,7 @@ type PolicyOutcome struct {
 	PolicyAfter  string              `json:"policy_after"`
 	Changes      List[SettingChange] `json:"changes"`
 	Drops        int                 `json:"messages_dropped"` // at once, being too many
+	DeadLetters  bool                `json:"dead_letters"`     // what is dropped is dead-lettered, not deleted
 }
 
 // A SettingChange says what a setting was and would be, null being none.

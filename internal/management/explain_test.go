@@ -85,7 +85,7 @@ func TestDryRun(t *testing.T) {
 		return r, names
 	}
 	r, names := trial("PUT", "policies/%2F/p", policy)
-	if r.Matched != 3 || r.Changed != 3 || !slices.Equal(names, []string{"a", "ab", "dead"}) || r.Matches[0].Drops != 2 || r.Matches[0].PolicyAfter != "p" {
+	if r.Matched != 3 || r.Changed != 3 || !slices.Equal(names, []string{"a", "ab", "dead"}) || r.Matches[0].Drops != 2 || !r.Matches[0].DeadLetters || r.Matches[0].PolicyAfter != "p" {
 		t.Errorf("%+v", r)
 	}
 	if c := r.Matches[0].Changes; len(c) != 2 || c[0].Name != "dead-letter-exchange" || string(c[0].Before) != "null" || string(c[0].After) != `"dlx"` {
@@ -93,6 +93,9 @@ func TestDryRun(t *testing.T) {
 	}
 	if w := strings.Join(r.Warnings, "\n"); len(r.Warnings) != 2 || !strings.Contains(w, "matches queue 'dead'") || !strings.Contains(w, "queue 'a' exceeds its limit by 2 messages") {
 		t.Error(w)
+	}
+	if r, _ := trial("PUT", "policies/%2F/p", `{"pattern":"^a$","definition":{"max-length":1}}`); r.Matches[0].Drops != 2 || r.Matches[0].DeadLetters {
+		t.Errorf("without a dead-letter exchange: %+v", r)
 	}
 	if q := read[api.Queue](d, "/api/queues/%2F/a"); q.Messages != 3 || q.Policy != nil {
 		t.Errorf("the dry run has changed something: %+v", q)

@@ -117,6 +117,7 @@ type PolicyDryRun struct {
 	Before, After string // the policy of that kind that is in force
 	Changes       []Change
 	Drops         int  // ready messages that would be dropped at once, being too many
+	DeadLetters   bool // what is dropped there would be dead-lettered: the queue would have a dead-letter exchange
 	KeyAlone      bool // the queue would have the policy's dead-letter routing key, and no dead-letter exchange
 }
 
@@ -180,6 +181,7 @@ func (r *Rules) dryRun(next *Rules, p *Policy, s *Subject) (t PolicyDryRun, conc
 	if to.MaxLength >= 0 && to.Overflow.DropsHead() {
 		t.Drops = int(max(0, int64(s.Ready)-to.MaxLength))
 	}
+	t.DeadLetters = to.HasDLX
 	t.KeyAlone = t.After == p.Name && e.keyAlone(&to)
 	return t, true
 }

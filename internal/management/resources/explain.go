@@ -173,6 +173,7 @@ func try(r *web.Request, p *vhost.Policy, clear bool) (web.Answer, error) {
 		t := &trials[i]
 		outcome := api.PolicyOutcome{
 			Name: t.Name, Kind: kindOf(t.Exchange), Type: t.Type, Matches: t.Matches, PolicyBefore: t.Before, PolicyAfter: t.After, Drops: t.Drops,
+			DeadLetters: t.DeadLetters,
 		}
 		for _, c := range t.Changes {
 			outcome.Changes = append(outcome.Changes, api.SettingChange{Name: c.Name, Before: api.RawValue(c.Before), After: api.RawValue(c.After)})

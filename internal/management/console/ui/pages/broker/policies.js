@@ -15,6 +15,7 @@ import { lacksTag } from '../../lib/rights.js';
 import { Tabs } from './parts.js';
 import { Args } from './setting-parts.js';
 import { findingText } from './follow.js';
+import { someNames } from './policy-trial.js';
 import { policyCommands } from '../code/policy.js';
 import { here } from '../../lib/here.js';
 
@@ -63,8 +64,6 @@ function columnsOf(operator, lint) {
   ];
 }
 
-const namedMax = 10; // objects whose settings change, when a policy is deleted
-
 // removePolicy tries what taking a policy away would mean, says so, asks, and does it.
 export async function removePolicy(p, operator) {
   const kind = operator ? 'operator-policies' : 'policies';
@@ -80,7 +79,7 @@ export async function removePolicy(p, operator) {
     title: t('policies.delete_title', { name: p.name }),
     text: t('policies.delete_text', {
       changed: names.length,
-      names: names.slice(0, namedMax).join(t('frame.comma')) + (names.length > namedMax ? ' …' : ''),
+      names: someNames(names),
       drops,
     }),
     action: t('queues.delete'),

@@ -24,7 +24,7 @@ import { deadLetterExchange } from './policy-presets.js';
 import { lookAround } from './rights.js';
 import { patternTrouble, refusal } from './import-refusals.js';
 import { useTaken } from './taken.js';
-import { Trial, useTrial } from './policy-trial.js';
+import { Trial, bodyOf, mayDrop, useTrial } from './policy-trial.js';
 import { removePolicy } from './policies.js';
 
 const some = (v) => (v ?? null) !== null;
@@ -142,20 +142,15 @@ function Editor({ operator, vhost, known, query }) {
   const badPattern = trial.error && patternTrouble(trial.error) ? refusal(trial.error, t) : undefined;
   const submit = async (e) => {
     e.preventDefault();
+    const policy = { ...f, operator, definition: read.value };
     if (
       !lacks &&
+      (await mayDrop(policy)) &&
       (await attempt(() =>
-        api
-          .put(`${kind}/${path`${f.vhost}/${f.name}`}`, {
-            pattern: f.pattern,
-            definition: read.value,
-            priority: f.priority ?? 0,
-            'apply-to': f.applyTo,
-          })
-          .catch((error) => {
-            if (error.reason && !error.noRight) error.reason = refusal(error.reason, t);
-            throw error;
-          }),
+        api.put(`${kind}/${path`${f.vhost}/${f.name}`}`, bodyOf(policy)).catch((error) => {
+          if (error.reason && !error.noRight) error.reason = refusal(error.reason, t);
+          throw error;
+        }),
       ))
     ) {
       if (missing) toast(t('policies.saved_missing', { name: f.name, exchange: missing }), 'note');

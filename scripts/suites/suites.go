@@ -43,7 +43,7 @@ func suites() []suite {
 	mutants := strings.Fields(cmp.Or(os.Getenv("MUTANTS"), "go run ./internal/sim/mutants"))
 	return []suite{
 		{
-			name: "lint", about: "gofmt, go vet, staticcheck, go mod tidy; prettier and types for JavaScript", limit: 5 * time.Minute,
+			name: "lint", about: "gofmt, go vet, staticcheck, go mod tidy; prettier and types for JavaScript", limit: 8 * time.Minute,
 			steps: []step{
 				silent("gofmt", "-l", "."),
 				silent("go", "vet", "./..."),
@@ -53,7 +53,7 @@ func suites() []suite {
 			},
 		},
 		{
-			name: "unit", about: "go test ./...", limit: 5 * time.Minute, skips: true,
+			name: "unit", about: "go test ./...", limit: 8 * time.Minute, skips: true,
 			steps: []step{goTest("./...")},
 		},
 		{

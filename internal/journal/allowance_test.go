@@ -14,11 +14,7 @@ func TestUsesStopInOrder(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewFaulty(vfs.NewMem(1))
 	j := mustOpen(t, fs, small())
-	for more := true; more; {
-		var err error
-		more, err = j.Prepare(true)
-		must(t, err)
-	}
+	prepare(t, j)
 	fs.Budget(0)
 	was, seen := Growing, map[Use]bool{}
 	for range 400 {
@@ -111,11 +107,7 @@ func TestAFailedManifestCostsNoAllowance(t *testing.T) {
 	fs := vfs.NewFaulty(vfs.NewMem(1))
 	fs.InBlocks(vfs.BlockBytes)
 	j := mustOpen(t, fs, small())
-	for more := true; more; {
-		var err error
-		more, err = j.Prepare(true)
-		must(t, err)
-	}
+	prepare(t, j)
 	checkpoint := func() error {
 		fs.Budget(0) // of what was given up another process makes use
 		write(t, j, 100, 1)

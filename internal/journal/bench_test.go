@@ -20,11 +20,7 @@ func BenchmarkAppend(b *testing.B) {
 				group[i] = Batch{Log: storage.LogID(1 + i), Data: data(storage.LogID(i), 1, c.messages*message)}
 			}
 			must(b, j.Reserve(0, Growing))
-			for more := true; more; {
-				var err error
-				more, err = j.Prepare(true)
-				must(b, err)
-			}
+			prepare(b, j)
 			segments := len(j.segments)
 			b.SetBytes(int64(c.batches * c.messages * message))
 			b.ReportAllocs()

@@ -98,11 +98,7 @@ func TestCheckpointsOnAFullDisk(t *testing.T) {
 	fs := vfs.NewFaulty(vfs.NewMem(1))
 	fs.InBlocks(vfs.BlockBytes)
 	j := mustOpen(t, fs, small())
-	for more := true; more; {
-		var err error
-		more, err = j.Prepare(true)
-		must(t, err)
-	}
+	prepare(t, j)
 	for range 6 {
 		fs.Budget(2 * vfs.BlockBytes) // for one of three files
 		write(t, j, 100, 1, 2, 3)

@@ -10,16 +10,6 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/vfs"
 )
 
-// stock has all made that Prepare makes.
-func stock(t *testing.T, j *Journal) {
-	t.Helper()
-	for more := true; more; {
-		var err error
-		more, err = j.Prepare(true)
-		must(t, err)
-	}
-}
-
 // TestTheReserveIsMadeQuickly says that a broker without a reserve waits for zeros to be written, or that traffic never
 // gets files that are filled.
 func TestTheReserveIsMadeQuickly(t *testing.T) {
@@ -35,7 +25,7 @@ func TestTheReserveIsMadeQuickly(t *testing.T) {
 	if n := j.Stats().Written.Zeros; n != 0 {
 		t.Errorf("%d zeros were written before there was a reserve", n)
 	}
-	stock(t, j)
+	prepare(t, j)
 	if _, _, filled := j.stocked(); j.filled() < filled {
 		t.Errorf("%d files are filled, want %d", j.filled(), filled)
 	}
@@ -314,7 +304,7 @@ func TestAFailedManifestKeepsItsAllowance(t *testing.T) {
 	fs := vfs.NewFaulty(vfs.NewMem(1))
 	fs.InBlocks(vfs.BlockBytes)
 	j := mustOpen(t, fs, small())
-	stock(t, j)
+	prepare(t, j)
 	write(t, j, 3000, 1)
 	must(t, j.Sync())
 	fs.Greedy(true)
@@ -351,7 +341,7 @@ func TestAStartKnowsWhatACheckpointTakes(t *testing.T) {
 	fs := vfs.NewFaulty(vfs.NewMem(1))
 	fs.InBlocks(vfs.BlockBytes)
 	j := mustOpen(t, fs, small())
-	stock(t, j)
+	prepare(t, j)
 	write(t, j, 3000, 1, 2)
 	must(t, j.Sync())
 	fs.Budget(0)
@@ -378,11 +368,11 @@ func TestAFailedCheckpointKeepsItsAllowance(t *testing.T) {
 	fs := vfs.NewFaulty(vfs.NewMem(1))
 	fs.InBlocks(vfs.BlockBytes)
 	j := mustOpen(t, fs, small())
-	stock(t, j)
+	prepare(t, j)
 	write(t, j, 3000, 1)
 	must(t, j.Sync())
 	must(t, j.Checkpoint(1, j.Safe(1), make([]byte, 500)))
-	stock(t, j)
+	prepare(t, j)
 	fs.Greedy(true)
 	ready, space := j.ready(), j.checkpointAllowance.size
 	for n := range 6 {
@@ -423,7 +413,7 @@ func TestASmallCheckpointGivesTheAllowanceBack(t *testing.T) {
 	fs := vfs.NewFaulty(m)
 	fs.InBlocks(vfs.BlockBytes)
 	j := mustOpen(t, fs, small())
-	stock(t, j)
+	prepare(t, j)
 	write(t, j, 3000, 1, 2)
 	must(t, j.Sync())
 	states := map[storage.LogID][]byte{1: bytes.Repeat([]byte("large"), 4000), 2: []byte("small")}
@@ -433,7 +423,7 @@ func TestASmallCheckpointGivesTheAllowanceBack(t *testing.T) {
 	}
 	checkpoint(1)
 	checkpoint(2)
-	stock(t, j)
+	prepare(t, j)
 	fs.Greedy(true)
 	ready := j.ready()
 	for n := range 12 {

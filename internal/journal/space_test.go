@@ -143,7 +143,7 @@ func TestReclaimKeepsWhatIsNeeded(t *testing.T) {
 	}
 	must(t, j.Drop(2))
 	expect(1, nothing)
-	stock(t, j) // else the next start goes on in the open segment
+	prepare(t, j) // else the next start goes on in the open segment
 	must(t, j.Close())
 	j = mustOpen(t, fs, small())
 	if err := j.Write([]Batch{{Log: 2, Index: 1}}); !errors.Is(err, ErrDropped) {
@@ -209,7 +209,7 @@ func TestAnIdleLogKeepsItsIndex(t *testing.T) {
 	write(t, j, 10, 1, 2)
 	must(t, j.Sync())
 	must(t, j.Checkpoint(1, 1, nil))
-	stock(t, j) // else the next start goes on in the open segment
+	prepare(t, j) // else the next start goes on in the open segment
 	must(t, j.Close())
 	j = mustOpen(t, fs, small())
 	must(t, j.Checkpoint(2, 1, nil))

@@ -195,10 +195,11 @@ func (c *crawler) round() error {
 		errs = append(errs, c.bound())
 		c.boundAt = time.Now()
 	}
-	if errors.Join(errs...) != nil {
+	err := errors.Join(errs...)
+	if err != nil {
 		c.hosts = nil // what could not be forgotten is tried again
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // noteTraffic judges whether messages flow.

@@ -523,7 +523,7 @@ world.test('dead letters are exported, and imported into another queue, each onl
     await c.button('import.begin', {}, c.dialog).click();
     for (const w of words) await c.dialog.getByText(w).waitFor();
     await c.accessible();
-    await c.button('frame.close', {}, c.dialog).last().click();
+    await c.button('frame.close', {}, c.dialog.locator('footer')).click();
     await c.dialog.waitFor({ state: 'detached' });
   };
   await bring(text, [c.say('import.done', { n: 5, read: 5 })]);

@@ -30,7 +30,7 @@ for (const language of ['en', 'zh-CN'])
     await c.text('message.would', { n: 1 }, c.dialog).waitFor();
     await c.button('redrive.begin', {}, c.dialog).click();
     await c.broker.depth(target, 1);
-    await c.button('redrive.close', {}, c.dialog).click();
+    await c.button('redrive.close', {}, c.dialog.locator('footer')).click();
     await c.heading('queue.messages').or(c.button('message.move_all')).first().waitFor();
 
     const { items } = await c.broker.get(`x/queues/%2F/${from}/messages`);

@@ -83,7 +83,7 @@ world.test('the next row has the focus if the one that was left is gone', async 
   await c.dialog.locator('footer .danger').waitFor();
   await until('the discard to be possible', () => c.dialog.locator('footer .danger').isEnabled());
   await c.dialog.locator('footer .danger').click();
-  await c.button('redrive.close', {}, c.dialog).click();
+  await c.button('redrive.close', {}, c.dialog.locator('footer')).click();
   await c.page.waitForURL(/tab=messages/);
   await focusOn(c, 2);
 });

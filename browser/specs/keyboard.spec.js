@@ -368,6 +368,7 @@ world.test('a node of the topology is walked to by keys', async (c) => {
       c.page.evaluate(() => document.activeElement.getAttribute('data-node') === 'q:orders'),
     );
     if (view) continue;
+    await c.page.locator('[data-node="q:orders"][href*="/queues/"]').waitFor(); // it is drawn with the node chosen
     await c.page.keyboard.press('Enter');
     await c.page.getByRole('heading', { level: 1, name: 'orders' }).waitFor();
   }

@@ -58,6 +58,8 @@ func columns(line string) int {
 func kindOf(path, line string, code bool) string {
 	text := strings.TrimSpace(line)
 	switch {
+	case strings.HasPrefix(path, "docs/zh-CN/") && code:
+		return "" // it is that of the English page
 	case filepath.Ext(path) == ".md" && code:
 		return "a page, code"
 	case filepath.Ext(path) == ".md" && !strings.HasPrefix(text, "|"):

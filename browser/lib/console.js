@@ -43,9 +43,16 @@ export class Console {
     page.on('pageerror', (e) => this.#note(`exception: ${e.stack || e}`));
     page.on('requestfinished', (r) => this.#asked.delete(r));
     page.on('requestfailed', (r) => this.#asked.delete(r));
+    let leaves = false; // another page has been answered, and takes the place of this one
     page.on('response', (r) => {
-      // The page is left: the browser does not tell of each request that it gave up.
-      if (r.request().isNavigationRequest() && r.frame() === page.mainFrame()) this.#asked.clear();
+      leaves ||= r.request().isNavigationRequest() && r.frame() === page.mainFrame();
+    });
+    page.on('framenavigated', (frame) => {
+      // The browser does not tell of each request that it gave up, not even of those that the page began meanwhile.
+      if (leaves && frame === page.mainFrame()) {
+        leaves = false;
+        this.#asked.clear();
+      }
     });
     page.on('request', (r) => {
       // The stream does not end, nor does the last request of a page that is left, which asks whether the broker is there.

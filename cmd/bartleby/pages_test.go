@@ -69,14 +69,7 @@ var pages = map[string]page{
 				bartleby ctl -q declare_exchange my-dlx --type fanout
 				bartleby ctl -q declare_binding my-dlx grave
 			`,
-			"rabbitmqctl explain_queue work": `
-				bartleby ctl -q delete_queue work >/dev/null
-				bartleby ctl -q declare_queue work --arguments '{"x-message-ttl":60000,"x-mesage-ttl":1}'
-				bartleby ctl -q set_policy low '^work$' '{"message-ttl":1000,"max-length":2}' \
-					--priority 3 --apply-to queues
-				bartleby ctl -q set_policy DLX '.*' '{"max-length":5}' --apply-to queues
-				bartleby ctl -q set_operator_policy op '.*' '{"max-length":1}' --apply-to queues
-			`,
+			"rabbitmqctl explain_queue work": explained,
 		},
 		not: map[string]string{
 			"export BARTLEBY_MANAGEMENT=https://broker.example": "another machine",
@@ -178,6 +171,23 @@ var pages = map[string]page{
 			"make": installs, "sudo": installs, "systemctl": installs, "podman": installs,
 		},
 	},
+	"docs/zh-CN/policies.md": {
+		before: `
+			for queue in work grave; do bartleby ctl -q declare_queue $queue; done
+			bartleby ctl -q declare_exchange my-dlx --type fanout
+			bartleby ctl -q declare_binding my-dlx grave
+			echo '{"dead-letter-exchange":"my-dlx"}' >dlx.json
+		`,
+		first: map[string]string{
+			`bartleby ctl set_policy DLX ".*" '{"dead-letter-exchange":"my-dlx"}' --apply-to queues --dry-run`: `
+				bartleby ctl -q clear_policy DLX
+			`,
+			"bartleby ctl explain_queue work": explained,
+		},
+		not: map[string]string{
+			`bartleby ctl set_policy DLX ".*" "{\"`: "for cmd.exe: internal/cli/command tests it",
+		},
+	},
 	"docs/handling-dead-letters.md": {
 		prepare: sixtyDeadLetters,
 		first: map[string]string{
@@ -207,6 +217,15 @@ const (
 	`
 	rebinds = "curl $http/bindings/%2F/e/lost/q/inspect -d '{\"routing_key\":\"from\"}' >/dev/null\n"
 )
+
+// explained makes what the pages about policies explain: each source sets something, and one argument is misspelt.
+const explained = `
+	bartleby ctl -q delete_queue work >/dev/null
+	bartleby ctl -q declare_queue work --arguments '{"x-message-ttl":60000,"x-mesage-ttl":1}'
+	bartleby ctl -q set_policy low '^work$' '{"message-ttl":1000,"max-length":2}' --priority 3 --apply-to queues
+	bartleby ctl -q set_policy DLX '.*' '{"max-length":5}' --apply-to queues
+	bartleby ctl -q set_operator_policy op '.*' '{"max-length":1}' --apply-to queues
+`
 
 // waits makes a message of the queue orders wait for its retry.
 const waits = `

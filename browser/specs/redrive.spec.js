@@ -186,7 +186,7 @@ world.test('what would expire again is said, and can lose its expiration; a stop
   assert.match(await matched.innerText(), /^–/, 'nothing was looked at');
   assert.equal(await c.dialog.getByText('-state:lost').count(), 0);
   await c.button('jobs.cancel', {}, c.dialog).click();
-  await c.dialog.getByText(c.say('job.cancelled')).waitFor();
+  await c.dialog.getByText(c.say('job.cancelled'), { exact: true }).waitFor();
 
   await c.open(list);
   await c.button('redrive.found').click();

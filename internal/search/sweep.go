@@ -14,6 +14,9 @@ import (
 // A sweep compares the messages that are known of a place with those that are there, a window of IDs at a
 // time: what has gone is removed, what is held by now is taken, and so is what is read anew.
 
+// windowWorth and messageWorth are some times what a window takes, and each message in it.
+const windowWorth, messageWorth = 2 * time.Millisecond, 20 * time.Microsecond
+
 // window is IDs of a place, behind from and up to to, with the messages that are known of them, by ID.
 type window struct {
 	from, to uint64
@@ -21,6 +24,7 @@ type window struct {
 	again    []idRange
 	marks    marks
 	held     bool // the place holds messages
+	looked   int  // messages that were compared
 }
 
 type knownMessage struct {
@@ -56,7 +60,7 @@ func (c *crawler) sweepPlace(k *vhostIndex, place uint16, ends time.Time) (done 
 		}
 		k.Lock()
 		p := &k.record.Places[place]
-		p.sweptFor += c.workedInAll() - began
+		p.sweptFor += min(c.workedInAll()-began, w.worth())
 		if p.sweptTo = w.to; w.to == math.MaxUint64 {
 			p.sweptTo, p.sweepAt = 0, time.Now().Add(busyRest*p.sweptFor)
 			if !p.sweep { // nothing has come up since it began
@@ -123,6 +127,12 @@ func (w *window) add(s *segment, place uint16, from *store) error {
 	return nil
 }
 
+// worth is more than the work of a window takes where nothing else wants the processor. What the crawler was kept from it
+// is no work: a few messages would else be looked at again after half a minute.
+func (w *window) worth() time.Duration {
+	return windowWorth + time.Duration(len(w.known)+w.looked)*messageWorth
+}
+
 // idle reports whether there is nothing to compare.
 func (w *window) idle() bool {
 	return len(w.known) == 0 && !w.held && !slices.ContainsFunc(w.again, func(x idRange) bool { return x.last > w.from && x.first <= w.to })
@@ -177,6 +187,7 @@ func (c *crawler) sweepWindow(k *vhostIndex, place uint16, where vhost.Where, w 
 
 // compare says whether a message that is there has to be taken; those that are known before it are gone.
 func (w *window) compare(x *vhost.Seen, at *int, gone *[]knownMessage) (take bool) {
+	w.looked++
 	for *at < len(w.known) && w.known[*at].id < x.ID {
 		*gone = append(*gone, w.known[*at])
 		*at++

@@ -127,8 +127,8 @@ func (w *window) add(s *segment, place uint16, from *store) error {
 	return nil
 }
 
-// worth is more than the work of a window takes where nothing else wants the processor. What the crawler was kept from it
-// is no work: a few messages would else be looked at again after half a minute.
+// worth is more than the work of a window takes where nothing else wants the processor. What the crawler was kept from
+// it is no work: a few messages would else be looked at again after half a minute.
 func (w *window) worth() time.Duration {
 	return windowWorth + time.Duration(len(w.known)+w.looked)*messageWorth
 }

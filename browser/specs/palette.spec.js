@@ -250,7 +250,11 @@ world.test('an action with dots opens its dialog, which asks for the rest', asyn
 
   await run('palette.schedule');
   const later = c.page.getByRole('dialog', { name: c.say('publish.schedule_title'), exact: true });
-  assert.equal(await c.field('publish.exchange', {}, later).inputValue(), 'reminders');
+  const exchange = c.field('publish.exchange', {}, later);
+  assert.equal(await exchange.inputValue(), 'reminders');
+  await until('the exchange to have the focus', () => exchange.evaluate((e) => e === document.activeElement));
+  await c.page.keyboard.type('reminders');
+  assert.equal(await exchange.inputValue(), 'reminders', 'what is typed does not replace the default');
   assert.equal(await c.field('publish.deliver_after', {}, later).inputValue(), '10m');
   await c.page.keyboard.press('Escape');
 

@@ -27,6 +27,12 @@ function heir({ target, nextSibling, previousSibling }, added) {
   return (around?.id !== 'main' && around) || instead || document.getElementById('main');
 }
 
+// begin gives the focus to the first field of what was opened. What is in it is selected: who types replaces a default.
+export function begin(field) {
+  field.focus();
+  if (field instanceof HTMLInputElement) field.select();
+}
+
 // toRows is for who leaves a field of a filter: the keyboard goes on at the row where it was in the list, or at the page.
 export function toRows(part = document.getElementById('main')) {
   /** @type {HTMLElement} */

@@ -1,5 +1,6 @@
 // Fields of forms: each with a label, a hint and what is wrong with it, tied together for those who do not see.
 import { html, useEffect, useId, useRef, useState } from './html.js';
+import { begin } from './focus.js';
 
 const pause = 800; // ms without a change after which the error of a field that is typed into is said
 
@@ -34,7 +35,7 @@ export function TextField({ label, hint, error, value, onInput, list, className,
   const suggestions = useId();
   const input = useRef(null);
   useEffect(() => {
-    if (autofocus) input.current.focus();
+    if (autofocus) begin(input.current);
   }, []);
   return html`<${Field} ...${{ label, hint, error, className }}>${(a) => html`
     <input type="text" ...${a} ref=${input} autofocus=${autofocus} value=${value ?? ''} onInput=${(e) => onInput(e.target.value)} list=${list ? suggestions : undefined} spellcheck="false" ...${rest} />

@@ -1,7 +1,7 @@
 // What lies over the page: dialogs and short messages.
 import { html, signal, useEffect, useLayoutEffect, useRef, useId, useState } from './html.js';
 import { t } from './i18n.js';
-import { announced } from './focus.js';
+import { announced, begin } from './focus.js';
 import { Icon } from './icon.js';
 import { TextField } from './form.js';
 import { Action } from './action.js';
@@ -61,9 +61,9 @@ export function Dialog({ title, close, children, actions, wide, light = false, c
     const el = ref.current;
     el.showModal();
     const first = [...el.querySelectorAll('.dialog-body :is(input, select, textarea)')];
-    const begin = el.querySelector('[autofocus]') || first.find((x) => x.matches(fields) && editable(x));
+    const field = el.querySelector('[autofocus]') || first.find((x) => x.matches(fields) && editable(x));
     const body = el.querySelector('.dialog-body');
-    (begin || body).focus(); // not the cross, which comes first: Enter would close the dialog
+    begin(field || body); // not the cross, which comes first: Enter would close the dialog
     let height = 0;
     const lower = new ResizeObserver(() => {
       const at = document.activeElement;

@@ -1,6 +1,7 @@
 // The way in.
 import assert from 'node:assert/strict';
 import { World } from '../lib/console.js';
+import { until } from '../lib/wait.js';
 
 const world = World.of('login');
 
@@ -94,8 +95,25 @@ world.test(
     const panel = c.page.getByRole('region', { name: c.say('overview.dead'), exact: true });
     await panel.getByRole('link', { name: `1 ${c.say('overview.dead_now', { n: 1 })}` }).waitFor();
     assert.equal(await steps.count(), 3); // the third is still to be taken
+    const taken = steps.filter({ hasText: c.say('first.taken') });
+    await until('two steps to be ticked', async () => (await taken.count()) === 2);
+    await c.broker.post('x/redrives/%2F', {
+      source: { queue: 'orders.dlq' },
+      filter: 'id:0',
+      action: 'redrive',
+      options: {},
+    });
+    await until('all steps to be ticked', async () => (await taken.count()) === 3);
     const fails = panel.getByRole('listitem').filter({ hasText: c.say('reason.expired') });
     await fails.getByRole('link', { name: c.say('reason.expired'), exact: true }).click();
     await c.text('table.rows', { n: 1 }).waitFor();
+    await c.open('/');
+    await c.settled();
+    assert.equal(await steps.count(), 0, 'the steps are shown though all are taken');
+    for (const name of ['orders', 'orders.dlq']) await c.broker.api('DELETE', `queues/%2F/${name}`);
+    await c.open('/');
+    await until('the steps to begin again', async () => (await steps.count()) === 3 && (await taken.count()) === 0);
+    await c.button('first.dismiss').click();
+    await steps.first().waitFor({ state: 'detached' });
   },
 );

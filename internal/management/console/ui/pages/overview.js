@@ -9,6 +9,7 @@ import { Chart } from '../lib/chart.js';
 import { Ranges } from '../lib/ranges.js';
 import { asks, perSecond, rangeOf, sampled } from '../lib/samples.js';
 import { may } from '../lib/session.js';
+import { pref } from '../lib/store.js';
 import { vhost } from '../lib/vhosts.js';
 import { DeadPanel } from './deadletters/overview-panel.js';
 
@@ -22,20 +23,34 @@ export function render() {
     { every: 5000 },
   );
   const fresh = overview.data?.object_totals.queues === 0;
-  const began = useRef(false); // the steps stay while somebody takes them
-  began.current ||= fresh;
+  const steps = useFirstSteps(fresh);
   return html`<div class="page-head"><h1>${t('overview.title')}</h1>${!fresh && html`<${Ranges} range=${range} usual=${usual} />`}</div>
-    ${!fresh && html`<${DeadPanel} range=${range} />`}${began.current && html`<${FirstSteps} />`}
+    ${!fresh && html`<${DeadPanel} range=${range} />`}${steps && html`<${FirstSteps} ...${steps} />`}
     <${Shown} of=${overview}>${(o) => html`${!fresh && html`<${Charts} of=${o} range=${range} /><${Top} />`}<${Broker} of=${o} />`}</${Shown}>`;
 }
 
-// FirstSteps are loaded only where no queue is.
-function FirstSteps() {
+// useFirstSteps is what of the first steps is taken, {taken, set}, null if they are not shown: they begin where no queue is, and stay
+// until all are taken, or nobody wants them. Of those that are all taken the page that shows it is the last one.
+function useFirstSteps(fresh) {
+  const kept = pref('steps', null); // their names, 'dismissed', or null where they never began
+  const began = useRef(false);
+  useEffect(() => {
+    if (fresh && kept.value === null) kept.value = [];
+    if (fresh === false && kept.value === 'dismissed') kept.value = null; // a new broker may be there another time
+  }, [fresh, kept.value]);
+  const taken = kept.value;
+  if (!Array.isArray(taken)) return null;
+  began.current ||= fresh || taken.length < 3;
+  return began.current ? { taken, set: (next) => (kept.value = next) } : null;
+}
+
+// FirstSteps are loaded only where they are shown.
+function FirstSteps(props) {
   const [Steps, set] = useState(null);
   useEffect(() => {
     import('./first-steps.js').then((m) => set(() => m.Steps));
   }, []);
-  return Steps && html`<${Steps} />`;
+  return Steps && html`<${Steps} ...${props} />`;
 }
 
 // Broker is what the node has and what limits it, in small print.

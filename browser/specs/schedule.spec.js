@@ -424,5 +424,16 @@ world.test('a message is scheduled from the page, and an exchange for that is cr
   await c.page.getByRole('button', { name: c.say('publish.schedule_title') }).click();
   assert.equal(await c.field('publish.exchange', {}, c.dialog).inputValue(), 'someday');
   await c.button('publish.do', {}, c.dialog).click();
+  const asked = c.page.getByRole('dialog', { name: c.say('publish.no_queue'), exact: true });
+  await asked.waitFor();
+  await c.accessible();
+  await c.page.keyboard.press('Enter'); // the safe button has the focus
+  await asked.waitFor({ state: 'detached' });
+  assert.equal((await c.broker.get('x/scheduled/unscheduled')).messages, 0);
+  await c.button('publish.do', {}, c.dialog).click();
+  await c.button('publish.do_all_the_same', {}, asked).click();
   await until('one to be scheduled', async () => (await c.broker.get('x/scheduled/unscheduled')).messages === 1);
+  await c.button('frame.close', {}, c.dialog.locator('footer')).click();
+  await c.button('schedule.fire').click();
+  await c.text('schedule.fire_lost', { n: 1 }, c.dialog).waitFor();
 });

@@ -16,6 +16,7 @@ import { bind, lacksToBind, publishTo, unbind } from './queue-dialogs.js';
 import { rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
 import { bindCode } from '../code/clients.js';
+import { boundNow } from './bound-now.js';
 import { follow } from './routing.js';
 import { Way } from './graph-view.js';
 
@@ -87,22 +88,7 @@ function Tester({ vhost, name }) {
   const [key, setKey] = useState('');
   const [headers, setHeaders] = useState('');
   const [on, turn] = useState(false);
-  const got = useData(
-    async (signal) => {
-      const [exchanges, bindings, queues] = await Promise.all([
-        api.get(path`exchanges/${vhost}`, { columns: 'name,type,arguments,policy', disable_stats: true }, { signal }),
-        api.get(path`bindings/${vhost}`, {}, { signal }),
-        api.get(path`queues/${vhost}`, { columns: 'name', disable_stats: true }, { signal }),
-      ]);
-      return {
-        exchanges,
-        bindings: bindings.filter((b) => b.source !== ''),
-        queues: new Set(queues.map((q) => q.name)),
-      };
-    },
-    [vhost],
-    { enabled: on, every: 15000 },
-  );
+  const got = useData((signal) => boundNow(vhost, signal), [vhost], { enabled: on, every: 15000 });
   const h = parseObject(headers, t('publish.headers'));
   const way = useMemo(
     () => (got.data ? follow(got.data, name, key, h.value || {}) : null),

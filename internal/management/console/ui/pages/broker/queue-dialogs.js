@@ -13,6 +13,7 @@ import { bindCommands, deleteCommands, publishCommands, purgeCommands } from '..
 import { first, rightsIn } from '../../lib/rights.js';
 import { vhosts } from '../../lib/vhosts.js';
 import { NameField } from '../messages/name-field.js';
+import { withoutQueue } from './bound-now.js';
 import { isBase64 } from './json-fault.js';
 import { exchangeName, parseObject } from './parts.js';
 
@@ -75,10 +76,24 @@ function Publish({ close, vhost: first, exchange, routingKey = '', fixed, later 
     if (f.priority !== null) properties.priority = f.priority;
     return { properties, routing_key: f.key, payload: f.payload, payload_encoding: f.encoding };
   };
+  // goesAllTheSame tells whether a queue would get it now, or the user wants it to be scheduled without one.
+  const goesAllTheSame = async () => {
+    const lost = await withoutQueue([{ vhost, exchange: f.exchange, ...bodyOf() }]);
+    if (!lost.length) return true;
+    return confirm({
+      title: t('publish.no_queue'),
+      text: t(delayed ? 'publish.lost_later' : 'publish.dropped_now', {
+        exchange: exchangeName(f.exchange),
+        key: f.key,
+      }),
+      action: t('publish.do_all_the_same'),
+    });
+  };
   const submit = async (e) => {
     e.preventDefault();
     if (wrong) return say({ text: wrong });
     say(null);
+    if ((f.delay ?? null) !== null && !(await goesAllTheSame())) return;
     try {
       const answer = await api.post(path`exchanges/${vhost}/${exchangeName(f.exchange)}/publish`, bodyOf());
       keep();

@@ -10,6 +10,8 @@ import { Duration } from '../../lib/duration-fields.js';
 import { first, rightsIn } from '../../lib/rights.js';
 import { Commands } from '../../lib/states.js';
 import { here } from '../../lib/here.js';
+import { Icon } from '../../lib/icon.js';
+import { withoutQueue } from '../broker/bound-now.js';
 import { sum } from './outcomes.js';
 import { scheduledCommands } from '../code/commands.js';
 
@@ -95,6 +97,7 @@ const asCommands = (verb, rows, time) =>
 
 // act sends messages now, or cancels them, if the user wants that; it tells whether it was done.
 export async function act(action, rows) {
+  const lost = action === 'fire' ? (await withoutQueue(rows.filter((x) => !x.queue))).length : 0;
   if (
     !(await confirm({
       title: t(`schedule.${action}_title`, { n: rows.length, what: nameOf(rows[0]) }),
@@ -102,7 +105,10 @@ export async function act(action, rows) {
       action: t(`schedule.${action}`),
       dismiss: action === 'cancel' && t('schedule.keep'),
       danger: action === 'cancel',
-      children: asCommands(action, rows),
+      children: [
+        lost > 0 && html`<p class="banner warn"><${Icon} name="warning" /> ${t('schedule.fire_lost', { n: lost })}</p>`,
+        asCommands(action, rows),
+      ],
     }))
   )
     return false;

@@ -200,9 +200,10 @@ for (const language of ['en', 'zh-CN']) {
 }
 
 for (const language of ['en', 'zh-CN'])
-  world.test(`a scheduled message is found by its key (${language})`, { language }, async (c) => {
+  world.test(`a scheduled message is found by its key and its message ID (${language})`, { language }, async (c) => {
     const key = `order-4708.${language}`;
-    const body = { routing_key: 'mail', payload: 'x', in: 3_600_000 };
+    const id = `${language}-4711`;
+    const body = { routing_key: 'mail', payload: 'x', in: 3_600_000, properties: { message_id: id } };
     await c.broker.put(`x/scheduled/%2F/reminders/key/${key}`, body);
     await c.open('/');
     await type(c, key);
@@ -210,6 +211,10 @@ for (const language of ['en', 'zh-CN'])
     await option.filter({ hasText: 'reminders' }).click();
     await c.page.getByText(key, { exact: true }).first().waitFor();
     assert.match(c.page.url(), /schedule\/%2F\/reminders\//);
+    await c.open('/lint');
+    await type(c, id);
+    await option.filter({ hasText: id }).click();
+    await c.heading('scheduled.title', { id }).waitFor();
   });
 
 world.test('users and policies are found by their names', async (c) => {

@@ -75,7 +75,7 @@ for (const language of ['en', 'zh-CN']) {
     await c.accessible();
     const moved = Date.now() + 3 * minute;
     await c.button('schedule.move', {}, c.dialog).click();
-    await c.text('schedule.move_done', { n: 1 }).waitFor();
+    await c.page.getByText(c.say('schedule.move_done', { n: 1, time: '' }).trim()).waitFor();
     await row(id).waitFor({ state: 'detached' });
     await c.open(`/schedule?view=day&at=${moved}`);
     await row(id).waitFor();
@@ -166,6 +166,11 @@ world.test('a scheduled message is found by a filter, opened with the keyboard, 
   await c.text('schedule.cancel_done', { n: 1 }).waitFor();
   await c.page.getByRole('heading', { level: 1, name: c.say('schedule.title') }).waitFor();
   await c.text('schedule.none_found').waitFor();
+  await c.open(`/schedule?view=day&at=${noon}&filter=message-id:crowd-4321`);
+  await c.text('schedule.none_found').waitFor();
+  await c.button('schedule.search_all').click();
+  await row('crowd-4321').waitFor();
+  await c.accessible();
 });
 
 world.test(
@@ -373,7 +378,10 @@ for (const language of ['en', 'zh-CN'])
         );
         await c.button('schedule.move', {}, c.dialog).click();
         await c.dialog.waitFor({ state: 'detached' });
-        await c.text('schedule.move_done', { n: 1 }).last().waitFor();
+        await c.page
+          .getByText(c.say('schedule.move_done', { n: 1, time: '' }).trim())
+          .last()
+          .waitFor();
       };
       const dueOf = async (id) =>
         (await c.broker.get(`x/waiting/%2F/${name}`)).items.find((m) => m.message_id === id)?.due_ms;

@@ -58,7 +58,7 @@ export function Palette({ close, pages, actions, lookUp: ofPages }) {
   ]);
   const all = [
     ...sure,
-    ...found.names,
+    ...found.names.filter((x) => !x.last),
     ...(text
       ? [
           {
@@ -75,6 +75,7 @@ export function Palette({ close, pages, actions, lookUp: ofPages }) {
           },
         ]
       : []),
+    ...found.names.filter((x) => x.last),
   ];
   const chosen = Math.min(at, all.length - 1);
   useEffect(() => document.getElementById(`${id}-${chosen}`)?.scrollIntoView({ block: 'nearest' }), [chosen]);

@@ -9,6 +9,7 @@ import { oneVHost, vhost, vhosts, within } from '../lib/vhosts.js';
 import { named, wordsOf } from '../lib/find.js';
 import { rightsIn } from '../lib/rights.js';
 import { lacksIn } from './deadletters/lacks.js';
+import { quote } from './messages/filter.js';
 
 // actions are {title, needs, lacks, run}: title is the key of a text, needs the tag without which an action is not offered, lacks says
 // what else is missing. also.TITLE are other words that find one.
@@ -98,7 +99,7 @@ export async function lookUp(text, abort) {
   const rows = await Promise.all([
     ofDeadLetterQueues(words, abort),
     ofQueues(words, abort),
-    ofScheduleKey(text.trim(), abort),
+    ofSchedule(text.trim(), abort),
   ]);
   return [
     ...(ofJobs || []).map((j) => ({
@@ -111,26 +112,45 @@ export async function lookUp(text, abort) {
 }
 
 const mostRows = 6;
-const mostSchedules = 20; // that are asked for a key
+const mostSchedules = 20; // that are asked for a message
 
-// ofScheduleKey finds messages that wait under a schedule key, as a whole.
-async function ofScheduleKey(key, abort) {
-  if (!key) return [];
+// ofSchedule finds messages that wait by their schedule key or message ID, as a whole. Where more wait than the broker looks through at
+// once, the schedule goes on with that, if this is chosen.
+async function ofSchedule(text, abort) {
+  if (!text) return [];
   const all = await api.get('x/scheduled', {}, { signal: abort }).catch(() => []);
   const asked = all
     .filter((s) => s.messages > 0 && (!vhost.value || s.vhost === vhost.value))
     .filter((s) => !rightsIn(s.vhost).exchange('read', s.exchange))
     .slice(0, mostSchedules);
-  const under = (s) =>
+  const find = (s, query) =>
     api
-      .get(`x/scheduled/${path`${s.vhost}/${s.exchange}`}`, { key }, { signal: abort })
-      .then((page) => page.items.map((m) => ({ ...m, vhost: s.vhost })))
-      .catch(() => []);
-  return (await Promise.all(asked.map(under))).flat().map((m) => ({
+      .get(`x/scheduled/${path`${s.vhost}/${s.exchange}`}`, query, { signal: abort })
+      .then((page) => ({ ...page, items: page.items.map((m) => ({ ...m, vhost: s.vhost })) }))
+      .catch(() => ({ items: [], next: null }));
+  const [keyed, named] = await Promise.all(
+    [{ key: text }, { message_id: text, limit: mostRows }].map((query) =>
+      Promise.all(asked.map((s) => find(s, query))),
+    ),
+  );
+  const found = new Map(
+    [...keyed, ...named].flatMap((page) => page.items).map((m) => [`${m.vhost} ${m.exchange} ${m.id}`, m]),
+  );
+  const rows = [...found.values()].map((m) => ({
     kind: t('palette.scheduled'),
-    title: `${key} · ${m.exchange}`,
+    title: `${text} · ${m.exchange}`,
     run: () => go(to`/schedule/${m.vhost}/${m.exchange}/${m.id}`),
   }));
+  if (rows.length || !named.some((page) => page.next)) return rows;
+  const filter = `message-id:${quote(text)}`;
+  return [
+    {
+      kind: t('palette.search'),
+      title: t('palette.scheduled_id', { text }),
+      last: true,
+      run: () => go('/schedule', { filter, all: '1', vhost: vhost.value }),
+    },
+  ];
 }
 
 // askedOf are the words of a name that an action is asked for, null if another is.

@@ -1,7 +1,7 @@
 // What is done with scheduled messages: sent now, moved, cancelled. Each is {vhost, exchange, id, due_ms}, or if it waits in a queue
 // {vhost, queue, id, due_ms, why}.
 import { html, useState } from '../../lib/html.js';
-import { span, t } from '../../lib/i18n.js';
+import { dateTime, span, t } from '../../lib/i18n.js';
 import { now } from '../../lib/live.js';
 import { api, path } from '../../lib/api.js';
 import { Cancel, Dialog, attempt, confirm, open } from '../../lib/layers.js';
@@ -77,9 +77,9 @@ async function each(rows, action, body) {
 }
 
 // went is what is said of an answer, and the kind of its toast: a warning if a message did not wait any more.
-function went(action, answer) {
+function went(action, answer, more) {
   const { n, others } = sum(action, answer);
-  const finished = t(`schedule.${action}_done`, { n });
+  const finished = t(`schedule.${action}_done`, { n, ...more });
   if (!others.length) return finished;
   const rest = others.map(([outcome, n]) => t(`schedule.was_${outcome}`, { n })).join(t('frame.comma'));
   return [n > 0 ? t('schedule.partly', { finished, rest }) : rest, 'note'];
@@ -134,7 +134,7 @@ function Move({ close, rows }) {
     if (
       await attempt(
         () => each(rows, 'reschedule', body),
-        (answer) => went('move', answer),
+        (answer) => went('move', answer, { time: dateTime(body.at ?? Date.now() + ms) }),
       )
     )
       close(true);

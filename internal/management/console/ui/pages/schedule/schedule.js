@@ -85,7 +85,7 @@ function Scaled({ all, query: q, changed }) {
   const view = chosen || (wanted ? got.data : 'month');
   if (!view) return got.error ? html`<${Failure} error=${got.error} retry=${got.refresh} />` : html`<${Loading} />`;
   const at = Number(q.at) || (wanted && view !== 'month' ? first : Date.now());
-  return html`<${Waiting} all=${all} chosen=${q.exchange || ''} view=${view} at=${at} slot=${Number(q.slot) || 0} filter=${q.filter || ''} changed=${changed} />`;
+  return html`<${Waiting} all=${all} chosen=${q.exchange || ''} view=${view} at=${at} slot=${Number(q.slot) || 0} filter=${q.filter || ''} whole=${q.all === '1' && !!q.filter} changed=${changed} />`;
 }
 
 // fitting is the smallest view that has all that is due from a time on.
@@ -119,7 +119,7 @@ const pathsOf = (all, chosen) =>
     ? all.map((s) => `x/scheduled/${path`${s.vhost}/${s.exchange}`}`)
     : [vhost.value ? `x/scheduled/${path`${vhost.value}`}` : 'x/scheduled'];
 
-function Waiting({ all, chosen, view, at, slot, filter, changed }) {
+function Waiting({ all, chosen, view, at, slot, filter, whole, changed }) {
   const selection = useKept('selection', new Set());
   const cells = grid(view, at);
   const { from, until } = range(cells);
@@ -129,8 +129,8 @@ function Waiting({ all, chosen, view, at, slot, filter, changed }) {
   const counted = got.data?.key === key ? got.data : null; // not that of the view before
   const part = view === 'hour' && cells.find((c) => c.from === slot);
   const list = useDue(
-    counted ? counted.exchanges : null,
-    part ? { from: part.from, until: part.until, filter } : { from, until, filter },
+    whole ? all.map((s) => ({ vhost: s.vhost, exchange: s.exchange })) : counted ? counted.exchanges : null,
+    whole ? { filter } : part ? { from: part.from, until: part.until, filter } : { from, until, filter },
     { hold: selection[0].size > 0 },
   );
   const done = (acted) => {
@@ -141,8 +141,10 @@ function Waiting({ all, chosen, view, at, slot, filter, changed }) {
     list.refresh();
   };
   const wrong = list.error?.status === 400 ? faultOf(list.error) : '';
+  const period = { month: month(at), day: day(at), hour: `${day(at)} ${clock(from)} – ${clock(until)}` }[view];
+  const searched = part ? `${clock(part.from)} – ${clock(part.until)}` : period;
   return html`${counted?.overdue > 0 && html`<p class="banner bad" role="status"><${Icon} name="warning" /> ${t('schedule.overdue', { n: counted.overdue })}</p>`}
-    <section class="card" aria-labelledby="calendar"><header><h2 id="calendar" aria-live="polite">${view === 'month' ? month(at) : view === 'day' ? day(at) : `${day(at)} ${clock(from)} – ${clock(until)}`}</h2>
+    <section class="card" aria-labelledby="calendar"><header><h2 id="calendar" aria-live="polite">${period}</h2>
       ${counted && html`<span class="faint">${t('schedule.sum', { n: counted.messages })}</span>`}<span class="grow"></span>
       <span class="buttons"><button type="button" onClick=${() => setQuery({ view, at: step(view, at, -1), slot: '' })} aria-label=${t('schedule.earlier')}><${Icon} name="left" /></button><button type="button" onClick=${() => setQuery({ view, at: '', slot: '' })}>${t('schedule.today')}</button><button type="button" onClick=${() => setQuery({ view, at: step(view, at, 1), slot: '' })} aria-label=${t('schedule.later')}><${Icon} name="right" /></button>
       ${views.map((v) => html`<button type="button" class="small" aria-pressed=${v === view} onClick=${() => setQuery({ view: v, slot: '' }, { push: true })}>${t(`schedule.view_${v}`)}</button>`)}</span></header>
@@ -150,8 +152,12 @@ function Waiting({ all, chosen, view, at, slot, filter, changed }) {
       <${Heat} key=${`${view} ${from}`} view=${view} cells=${cells} counts=${count(cells, counted?.due || [])} slot=${part ? slot : 0} /></section>
     <${FilterBox} filter=${filter} change=${(f) => setQuery({ filter: f })} error=${wrong} example=${t('schedule.filter_example')} />
     ${list.unread.length > 0 && html`<p class="hint">${t('schedule.unread', { names: list.unread.join(t('frame.comma')) })}</p>`}
-    ${filter && html`<p class="hint">${t('schedule.filter_hint')}${split(filter).some((x) => x.field === 'key') && ` ${t('schedule.key_hint')}`}</p>`}
-    ${!wrong && html`<${List} list=${list} selection=${selection} done=${done} filter=${filter} />`}`;
+    ${
+      filter &&
+      html`<p class="hint">${whole ? t('schedule.searched_all') : t('schedule.searched', { period: searched })} <button type="button" class="small" onClick=${() => setQuery({ all: whole ? '' : '1' })}>${t(whole ? 'schedule.search_period' : 'schedule.search_all')}</button>
+      ${t('schedule.filter_hint')}${split(filter).some((x) => x.field === 'key') && ` ${t('schedule.key_hint')}`}</p>`
+    }
+    ${!wrong && html`<${List} list=${list} selection=${selection} done=${done} filter=${filter} whole=${whole} />`}`;
 }
 
 const holdsNow = (c) => Date.now() >= c.from && Date.now() < c.until;
@@ -201,7 +207,7 @@ const keyOf = (x) => `${x.vhost} ${x.exchange} ${x.id}`;
 
 const page = (x) => to`/schedule/${x.vhost}/${x.exchange}/${x.id}`;
 
-function List({ list, selection, done, filter }) {
+function List({ list, selection, done, filter, whole }) {
   const until = (x) => untilDue(x.due_ms);
   const keyed = list.rows.some(scheduleKey);
   const columns = [
@@ -286,7 +292,7 @@ function List({ list, selection, done, filter }) {
   };
   return html`${list.partial && html`<p class="banner warn" role="status"><${Icon} name="warning" /> ${t('schedule.partial')} <button type="button" onClick=${list.load} disabled=${list.busy}>${t('letters.go_on')}</button></p>`}
     <${Table} id="schedule" className="fits" caption=${t('schedule.list')} source=${source} columns=${columns} keyOf=${keyOf} selection=${selection} filter=${false} onOpen=${(x) => go(page(x))}
-      empty=${html`<p class="banner">${t(filter ? 'schedule.none_found' : 'schedule.none_here')}</p>`} more=${{ next: list.more, busy: list.busy, load: list.load, partial: list.partial }}
+      empty=${html`<p class="banner">${t(whole ? 'schedule.none_found_at_all' : filter ? 'schedule.none_found' : 'schedule.none_here')}</p>`} more=${{ next: list.more, busy: list.busy, load: list.load, partial: list.partial }}
       actions=${(rows) =>
         rows.length > 0 &&
         html`<${Action} lacks=${lacks(rows)} onClick=${() => act('fire', rows).then(done)}>${t('schedule.fire')}</${Action}><${Action} lacks=${lacks(rows)} onClick=${() => move(rows).then(done)}>${t('schedule.move')}</${Action}>

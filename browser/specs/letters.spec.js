@@ -461,6 +461,12 @@ world.test('a group is discarded, and brought back from the lost letters', async
   await c.open('/letters?view=groups&by=source&filter=queue:cast.dead');
   const table = c.page.getByRole('table', { name: c.say('letters.as_groups') });
   await table.getByRole('row').filter({ hasText: 'cast' }).getByRole('cell', { name: '8', exact: true }).waitFor();
+  const card = async () => {
+    const { dead_letters: n, retrying } = await c.broker.get('x/letters/%2F/summary');
+    const stat = c.page.locator('main .stat', { hasText: c.say('letters.card_now', { retrying }) });
+    await stat.getByText(String(n), { exact: true }).waitFor({ timeout: 12_000 }); // sooner than pages ask by themselves
+  };
+  await card();
   await c.button('letters.discard_group', { group: 'cast' }).click();
   await c.dialog.getByText(c.say('redrive.would_discard', { n: 8 })).waitFor();
   await c.button('redrive.discard', {}, c.dialog).click();
@@ -469,6 +475,7 @@ world.test('a group is discarded, and brought back from the lost letters', async
     .getByText('8', { exact: true })
     .waitFor();
   await c.broker.depth('cast.dead', 0);
+  await card();
 
   const inLost = '/letters?view=groups&by=source&filter=source:cast';
   await c.open(inLost);

@@ -96,6 +96,13 @@ func TestEvents(t *testing.T) {
 	if metrics := d.want(200, "GET", "/metrics", "").Body.String(); !strings.Contains(metrics, "bartleby_ui_sse_clients 2\n") {
 		t.Error("the metric does not count streams")
 	}
+	d.want(201, "PUT", "/api/queues/secret/dead", `{"durable":true}`)
+	d.want(200, "POST", "/api/exchanges/secret/amq.default/publish",
+		`{"routing_key":"dead","payload":"","payload_encoding":"string",
+		"properties":{"headers":{"x-exception-message":"no"}}}`)
+	all.await("letters", `"dead":1`)
+	d.want(204, "DELETE", "/api/queues/secret/dead/contents", "")
+	all.await("letters", `"vhost":"secret","dead":0`)
 	d.want(204, "DELETE", "/api/users/clerk", "")
 	<-some.ended
 	d.server.EndStreams()

@@ -35,6 +35,7 @@ func (s *Server) getQueueDigest(r *web.Request) (web.Answer, error) {
 // deadLetterDigest is what became of messages that died in one virtual host, and what is kept of them.
 type deadLetterDigest struct {
 	VHost string                         `json:"vhost"`
+	Dead  int64                          `json:"dead"` // in queues
 	Lost  int64                          `json:"lost"` // kept among the lost letters
 	Held  int64                          `json:"held"` // by their queues, until targets take them
 	Died  api.Object[api.Object[uint64]] `json:"died"` // by reason, then by what came of it
@@ -47,7 +48,10 @@ func (s *Server) getDeadLetterDigest(r *web.Request) (web.Answer, error) {
 			continue
 		}
 		t := s.reader.Sum(r.Context(), h)
-		all = append(all, deadLetterDigest{VHost: h.Name, Lost: int64(t.Lost.Messages), Held: int64(t.Held.Sum()), Died: fatesOf(&t)})
+		all = append(all, deadLetterDigest{
+			VHost: h.Name, Dead: int64(t.DeadLetters), Held: int64(t.Held.Sum()), Died: fatesOf(&t),
+			Lost: int64(t.Lost.Messages),
+		})
 	}
 	return web.OK(all)
 }

@@ -16,6 +16,7 @@ type Totals struct {
 	Queues, Exchanges, Consumers int
 	Ready, Unacked               int
 	Waiting                      int
+	DeadLetters                  int // in queues
 	Held                         causes
 	Lost                         vhost.LostCounts
 	Stats                        ByType
@@ -85,6 +86,7 @@ func (t *Totals) addQueue(q *vhost.QueueSample) {
 	t.Ready += q.Ready
 	t.Unacked += q.Unacked
 	t.Waiting += q.Waiting
+	t.DeadLetters += q.DeadLetters
 	for i, n := range q.HeldBy {
 		if n > 0 {
 			t.Held[vhost.HeldCauses[i]] += n
@@ -113,6 +115,7 @@ func (t *Totals) Add(o Totals) {
 	t.Ready += o.Ready
 	t.Unacked += o.Unacked
 	t.Waiting += o.Waiting
+	t.DeadLetters += o.DeadLetters
 	for cause, n := range o.Held {
 		t.Held[cause] += n
 	}

@@ -3,7 +3,7 @@ import { html, useState } from '../../lib/html.js';
 import { t, dateTime, num, percent, span, word } from '../../lib/i18n.js';
 import { go, href, route, setQuery, to, useKept } from '../../lib/router.js';
 import { address, api, path } from '../../lib/api.js';
-import { useData } from '../../lib/live.js';
+import { now, useData } from '../../lib/live.js';
 import { useRows } from '../../lib/list.js';
 import { Table } from '../../lib/table.js';
 import { Empty } from '../../lib/states.js';
@@ -63,6 +63,9 @@ export function render() {
     ${view === 'groups' ? html`<${Groups} vhost=${v} by=${by} filter=${filter} waiting=${waiting} lost=${summary.data?.lost.messages || 0} />` : view === 'queues' ? html`<${Queues} vhost=${v} summary=${summary} />` : html`<${List} vhost=${v} filter=${filter} waiting=${waiting} />`}`;
 }
 
+// ageOf is how old something is now that was so many seconds old at an instant.
+const ageOf = (seconds, at) => (seconds === null ? '–' : span(seconds * 1000 + Math.max(0, now.value - at)));
+
 // Cards are what there is; of what should not be, only what there is.
 function Cards({ of }) {
   const s = of.data;
@@ -75,7 +78,7 @@ function Cards({ of }) {
   ].filter(([n]) => n > 0);
   return html`<div class="cards few">
     <div class="stat"><b>${num(s.dead_letters)}</b><span>${t('letters.card_now', { retrying: s.retrying })}</span></div>
-    <div class="stat"><b>${s.oldest_seconds === null ? '–' : span(s.oldest_seconds * 1000)}</b><span>${t('letters.card_oldest')}</span></div>
+    <div class="stat"><b>${ageOf(s.oldest_seconds, of.at)}</b><span>${t('letters.card_oldest')}</span></div>
     <div class="stat past"><b>${num(died)}</b><span>${t('letters.card_died')}</span></div>
     ${s.redriven > 0 && html`<div class="stat past"><b>${num(s.redriven)}</b><span>${t('letters.card_redriven')}</span></div>`}
     ${bad.map(([n, title, at]) => html`<${at ? 'a' : 'div'} class="stat bad" key=${title} href=${at}><b>${num(n)}</b><span>${t(title)}</span></${at ? 'a' : 'div'}>`)}
@@ -298,7 +301,7 @@ function Queues({ vhost, summary }) {
       key: 'oldest_seconds',
       title: t('letters.oldest'),
       align: 'end',
-      render: (x) => (x.oldest_seconds === null ? '–' : span(x.oldest_seconds * 1000)),
+      render: (x) => ageOf(x.oldest_seconds, summary.at),
     },
     {
       key: 'do',

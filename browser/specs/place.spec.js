@@ -276,7 +276,7 @@ for (const language of ['en', 'zh-CN']) {
       await c.open('/lost');
       await c.settled();
       await c.page.keyboard.press(key);
-      await c.page.locator('#announced').filter({ hasText: lacks }).waitFor({ state: 'attached' });
+      await c.page.locator('.toast').filter({ hasText: lacks }).waitFor();
       assert.equal(await c.dialog.count(), 0);
     }
   });

@@ -1,7 +1,8 @@
 // Keyboard shortcuts: one key, a chord such as Ctrl+K, or two keys after another such as 'g o'. They are off inside fields, and
 // the user may switch all single keys off.
 import { signal, useLayoutEffect } from './html.js';
-import { announce, composing } from './focus.js';
+import { composing } from './focus.js';
+import { toast } from './layers.js';
 import { shortcutsOn } from './theme.js';
 
 // A binding is {keys, title, run, where}; the last one bound to a key wins, so that a dialog's go before the page's.
@@ -12,13 +13,13 @@ let pendingUntil = 0;
 export const shortcuts = bindings;
 
 // useShortcuts binds keys while a component is shown: {'g o': ['key.of.title', run, lacks]}. lacks is what is missing for it, as of an
-// Action: then the key says so. Deps as of useEffect; where is the title of the part of the help. What is shown has its keys at once, not
+// Action: then the key says so, to all. Deps as of useEffect; where is the title of the part of the help. What is shown has its keys at once, not
 // after it was drawn: a key that comes in between would be about what was there before.
 export function useShortcuts(of, deps = [], where = 'keys.here') {
   useLayoutEffect(() => {
     const mine = Object.entries(of)
       .filter(([, v]) => v)
-      .map(([keys, [title, run, lacks]]) => ({ keys, title, run: lacks ? () => announce(lacks) : run, where }));
+      .map(([keys, [title, run, lacks]]) => ({ keys, title, run: lacks ? () => toast(lacks, 'note') : run, where }));
     bindings.value = [...bindings.peek(), ...mine];
     return () => {
       bindings.value = bindings.peek().filter((b) => !mine.includes(b));

@@ -196,7 +196,8 @@ const toasts = signal([]);
 // toast says something short: what was done, or why not. Kinds: good, bad, note.
 export function toast(text, kind = 'good', action) {
   const id = ++last;
-  toasts.value = [...toasts.peek(), { id, text, kind, action, form: form() }].slice(-4);
+  const others = toasts.peek().filter((x) => x.text !== text || x.kind !== kind); // once is enough
+  toasts.value = [...others, { id, text, kind, action, form: form() }].slice(-4);
   const leave = () => (document.querySelector('.toasts :focus') ? setTimeout(leave, 3000) : drop(id));
   if (kind !== 'bad') setTimeout(leave, 6000);
 }

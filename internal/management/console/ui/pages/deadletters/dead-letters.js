@@ -11,8 +11,7 @@ import { Sparkline } from '../../lib/chart.js';
 import { Ago } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
 import { Check, TextArea, TextField } from '../../lib/form.js';
-import { announce } from '../../lib/focus.js';
-import { Cancel, Dialog, attempt, open } from '../../lib/layers.js';
+import { Cancel, Dialog, attempt, open, toast } from '../../lib/layers.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
@@ -248,7 +247,7 @@ function List({ vhost, filter, waiting }) {
   const byKey = (action) => () => {
     const row = document.activeElement?.closest('tr[data-index]')?.getAttribute('data-index');
     const focused = row ? messages.items[Number(row)] : undefined;
-    if (action === 'discard' && !chosen.length && !focused) return announce(t('letters.select_first'));
+    if (action === 'discard' && !chosen.length && !focused) return toast(t('letters.select_first'), 'note');
     return begin(action, chosen.length || !focused ? chosen : [focused]);
   };
   const goes = split(filter).some((x) => x.field === 'state' && !x.not && x.value === 'scheduled'); // by itself, when it is due

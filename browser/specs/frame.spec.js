@@ -1,7 +1,7 @@
 // The frame around every page: language, theme, what is loaded, who may see what, a broker that goes and comes back.
 import assert from 'node:assert/strict';
 import { World, phone } from '../lib/console.js';
-import { field } from '../lib/seed.js';
+import { field, publish, queues, reject } from '../lib/seed.js';
 import { until } from '../lib/wait.js';
 
 const world = World.of('frame', field);
@@ -100,19 +100,25 @@ world.test('the palette leads to a queue by its name', async (c) => {
   await c.page.getByRole('heading', { level: 1, name: 'payments.charge' }).waitFor();
 });
 
-world.test('what changes while text is selected is shown when it is not any more', async (c) => {
-  let told = 0; // events of the page's own stream
+/** Counts the events of a topic in the page's own stream. */
+async function events(c, topic) {
+  const told = { n: 0 };
   const session = await c.context.newCDPSession(c.page);
   await session.send('Network.enable');
   session.on('Network.eventSourceMessageReceived', (e) => {
-    if (e.eventName === 'queues') told++;
+    if (e.eventName === topic) told.n++;
   });
+  return told;
+}
+
+world.test('what changes while text is selected is shown when it is not any more', async (c) => {
+  const told = await events(c, 'queues');
   await c.open('/queues');
   await c.settled();
   await c.page.getByRole('link', { name: 'payments.charge' }).first().selectText();
-  const before = told;
+  const before = told.n;
   await c.broker.put('queues/%2F/declared-meanwhile', { durable: true });
-  await until('the page to be told', () => told > before);
+  await until('the page to be told', () => told.n > before);
   assert.equal(await c.page.evaluate(() => getSelection().toString()), 'payments.charge', 'the selection is as it was');
   assert.equal(await c.page.getByRole('link', { name: 'declared-meanwhile' }).count(), 0);
   await c.page.evaluate(() => getSelection().removeAllRanges());
@@ -281,6 +287,39 @@ world.test('the number of running jobs can be read in the menu', async (c) => {
   await c.text('jobs.needs_consumer').waitFor();
   await c.broker.post(`x/redrives/%2F/${stopped.id}/cancel`, {});
   await badge.filter({ hasText: c.say('jobs.going_on', { n: 1 }) }).waitFor();
+});
+
+world.test('the numbers of new dead letters and lost letters in the menu are of what their pages show', async (c) => {
+  const channel = await c.broker.channel();
+  await queues(channel, {
+    'badge.plain': {},
+    'badge.astray': { 'x-dead-letter-exchange': 'badge.none' },
+    'badge.kept': { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'badge.dead' },
+    'badge.dead': {},
+  });
+  const died = async (queue, n) => {
+    await publish(channel, '', queue, Array(n).fill({ body: {} }));
+    await reject(channel, queue, n);
+  };
+  const told = await events(c, 'letters');
+  await c.open('/node');
+  await until('the page to be told how many there are', () => told.n > 0);
+  await died('badge.plain', 3); // dropped
+  await died('badge.astray', 2);
+  await died('badge.kept', 1);
+  const badge = (key) =>
+    c.page
+      .locator('#nav')
+      .getByRole('link', { name: c.say(key) })
+      .locator('.badge');
+  await badge('lost.title')
+    .filter({ hasText: c.say('lost.fresh', { n: 2 }) })
+    .waitFor();
+  await badge('letters.title')
+    .filter({ hasText: c.say('letters.fresh', { n: 1 }) })
+    .waitFor();
+  await c.choose('lost.title');
+  await badge('lost.title').waitFor({ state: 'detached' });
 });
 
 world.test('the keyboard goes on in the page after the help is closed', async (c) => {

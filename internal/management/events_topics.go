@@ -5,6 +5,7 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/management/stats"
 	"github.com/bartleby-mq/bartleby/internal/management/web"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
+	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
 
 // queueDigest changes when what lists of queues show does: whoever shows some asks for those again.
@@ -34,11 +35,12 @@ func (s *Server) getQueueDigest(r *web.Request) (web.Answer, error) {
 
 // deadLetterDigest is what became of messages that died in one virtual host, and what is kept of them.
 type deadLetterDigest struct {
-	VHost string                         `json:"vhost"`
-	Dead  int64                          `json:"dead"` // in queues
-	Lost  int64                          `json:"lost"` // kept among the lost letters
-	Held  int64                          `json:"held"` // by their queues, until targets take them
-	Died  api.Object[api.Object[uint64]] `json:"died"` // by reason, then by what came of it
+	VHost     string                         `json:"vhost"`
+	Dead      int64                          `json:"dead"`      // in queues
+	Lost      int64                          `json:"lost"`      // kept among the lost letters
+	Discarded int64                          `json:"discarded"` // of Lost
+	Held      int64                          `json:"held"`      // by their queues, until targets take them
+	Died      api.Object[api.Object[uint64]] `json:"died"`      // by reason, then by what came of it
 }
 
 func (s *Server) getDeadLetterDigest(r *web.Request) (web.Answer, error) {
@@ -50,7 +52,7 @@ func (s *Server) getDeadLetterDigest(r *web.Request) (web.Answer, error) {
 		t := s.reader.Sum(r.Context(), h)
 		all = append(all, deadLetterDigest{
 			VHost: h.Name, Dead: int64(t.DeadLetters), Held: int64(t.Held.Sum()), Died: fatesOf(&t),
-			Lost: int64(t.Lost.Messages),
+			Lost: int64(t.Lost.Messages), Discarded: int64(t.Lost.ByCause[fact.Discarded]),
 		})
 	}
 	return web.OK(all)

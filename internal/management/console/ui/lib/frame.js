@@ -5,7 +5,7 @@ import { t, lang, languages, chooseLanguage, short, span } from './i18n.js';
 import { route, find, href, go, mayLeave } from './router.js';
 import { user, logOut, may } from './session.js';
 import { theme, themes, nextTheme, density, shortcutsOn } from './theme.js';
-import { paused, stream, running, heard, now, returns, topic, useTopic } from './live.js';
+import { paused, stream, running, heard, now, returns, topic, useTopic, deadSoFar, lostNow } from './live.js';
 import { Refusal, reachable } from './api.js';
 import { NoVHost, vhost, vhosts, chooseVHost, loadVHosts, noVHost } from './vhosts.js';
 import { Icon } from './icon.js';
@@ -21,7 +21,11 @@ import { copy } from './code.js';
 import { pref } from './store.js';
 
 const folded = pref('folded', false);
-const seenDeaths = signal(null);
+// fresh is what is counted of pages: how much there is, how much of it was seen, and the words for the rest.
+const fresh = {
+  '/letters': { count: deadSoFar, seen: signal(null), words: 'letters.fresh' },
+  '/lost': { count: lostNow, seen: signal(null), words: 'lost.fresh' },
+};
 
 // actions and lookUp are what the palette offers besides pages and names; loggedIn says that the login page was there before.
 export function Frame({ pages, actions, lookUp, loggedIn }) {
@@ -128,7 +132,7 @@ function Rail({ pages, current }) {
         (p) => html`<li key=${p.path}>
         <a href=${href(p.path, { vhost: vhost.value })} aria-current=${p.path === section ? 'page' : undefined} title=${folded.value ? t(p.title) : undefined}>
           <${Icon} name=${p.nav.icon} /><span>${t(p.title)}</span>
-          <${Badge} path=${p.path} /></a></li>`,
+          <${Badge} path=${p.path} looking=${p.path === section} /></a></li>`,
       )}</ul>
     </div>`,
   )}</div>
@@ -136,8 +140,6 @@ function Rail({ pages, current }) {
       folded.value = !folded.value;
     }}><${Icon} name=${folded.value ? 'right' : 'left'} /><span>${t('frame.fold')}</span></button>`;
 }
-
-const count = (of) => Object.values(of).reduce((n, x) => n + (typeof x === 'object' ? count(x) : x), 0);
 
 // everywhere is what the frame itself can do: {title, also, run}; titles are keys, or texts; also are words that find it as well.
 function everywhere() {
@@ -171,9 +173,9 @@ const languageWords = {
   'zh-CN': 'chinese language switch zhongwen 中文 汉语 切换语言',
 };
 
-// Badge shows beside a page's name what is new there: jobs that have stopped, or else run, messages that died since the
-// page was seen.
-function Badge({ path }) {
+// Badge shows beside a page's name what is new there: jobs that have stopped, or else run; what the page shows that was
+// not there when it was seen.
+function Badge({ path, looking }) {
   if (path === '/jobs') {
     const jobs = Object.values(topic('jobs').value.data || {}).flat();
     const stopped = jobs.filter((j) => j.state === 'stopped').length;
@@ -182,14 +184,12 @@ function Badge({ path }) {
     const n = jobs.filter((j) => j.state === 'running' || j.state === 'watching').length;
     return n > 0 ? html`<b class="badge calm">${n}<span class="hidden"> ${t('jobs.going_on', { n })}</span></b>` : null;
   }
-  if (path !== '/letters') return null;
-  const data = topic('letters').value.data;
-  if (!data) return null;
-  const died = data.reduce((n, v) => n + count(v.died), 0);
-  const looking = route.value.path.startsWith('/letters');
-  if (looking || seenDeaths.peek() === null || seenDeaths.peek() > died) seenDeaths.value = died;
-  const n = died - seenDeaths.peek();
-  return n > 0 ? html`<b class="badge">${short(n)}<span class="hidden"> ${t('letters.fresh', { n })}</span></b>` : null;
+  const { count, seen, words } = fresh[path] || {};
+  const now = count?.() ?? null;
+  if (now === null) return null;
+  if (looking || seen.peek() === null || seen.peek() > now) seen.value = now;
+  const n = now - seen.peek();
+  return n > 0 ? html`<b class="badge">${short(n)}<span class="hidden"> ${t(words, { n })}</span></b>` : null;
 }
 
 function togglePause() {

@@ -49,6 +49,16 @@ function want(names, by) {
   return by > 0 ? () => want(names, -1) : undefined;
 }
 
+// inQueues is what becomes of the dead letters that lists show: a queue has them. The others are dropped, or lost letters.
+const inQueues = ['routed', 'held', 'kept'];
+const died = (v) =>
+  Object.values(v.died).reduce((n, fates) => n + inQueues.reduce((m, x) => m + (fates[x] || 0), 0), 0);
+const sumOfLetters = (of) => topic('letters').value.data?.reduce((n, v) => n + of(v), 0) ?? null;
+// deadSoFar counts what died and came into a queue, lostNow the lost letters that nobody discarded; null before the first event. By them
+// pages know what is new.
+export const deadSoFar = () => sumOfLetters(died);
+export const lostNow = () => sumOfLetters((v) => v.lost - v.discarded);
+
 const topics = computed(() =>
   [...wanted.value]
     .filter(([, n]) => n > 0)

@@ -2,7 +2,7 @@
 import { html, useEffect, useMemo, useRef, useState } from '../../lib/html.js';
 import { t, num, size, dateTime, word } from '../../lib/i18n.js';
 import { go, keep, kept } from '../../lib/router.js';
-import { indexed, topic, useAgain, useData } from '../../lib/live.js';
+import { deadSoFar, indexed, lostNow, topic, useAgain, useData } from '../../lib/live.js';
 import { Table } from '../../lib/table.js';
 import { Ago } from '../../lib/time.js';
 import { Icon } from '../../lib/icon.js';
@@ -60,7 +60,7 @@ export function useMessages(list, query, { hold = false } = {}) {
     setRead(null);
     return first.refresh();
   };
-  const died = deathsSoFar();
+  const died = list.startsWith('x/lost-letters/') ? lostNow() : deadSoFar();
   const since = useRef({ at: 0, died: null });
   if (since.current.at !== first.at || since.current.died === null) since.current = { at: first.at, died };
   const fresh = still && died !== null && since.current.died !== null ? Math.max(0, died - since.current.died) : 0;
@@ -201,7 +201,7 @@ export function MessagesTable({ id = 'letters', messages, selection, actions, em
   };
   useShortcuts({ n: messages.fresh > 0 && ['keys.load_new', messages.refresh] }, [messages.fresh]);
   return html`<${IndexState} of=${messages} />
-    ${messages.fresh > 0 && html`<p class="banner" role="status">${t('letters.fresh', { n: messages.fresh })} <button type="button" onClick=${messages.refresh}>${t('keys.load_new')}</button></p>`}
+    ${messages.fresh > 0 && html`<p class="banner" role="status">${t(id === 'lost' ? 'lost.fresh' : 'letters.fresh', { n: messages.fresh })} <button type="button" onClick=${messages.refresh}>${t('keys.load_new')}</button></p>`}
     <${Table} id=${id} caption=${caption || t('letters.list')} source=${source} columns=${columns(messages.items, id === 'lost')} keyOf=${keyOf} nameOf=${(l) => [l.id, reasonOf(l) && word('reason', reasonOf(l)), sourceOf(l)].filter(Boolean).join(t('frame.clause'))} selection=${selection} onOpen=${(l) => go(page(l))} filter=${false}
       actions=${actions} empty=${!messages.wrong && empty} more=${{ next: messages.next, busy: messages.busy, load: messages.load, partial: messages.partial }} />`;
 }
@@ -237,15 +237,4 @@ export function IndexState({ of }) {
       html`<p class="banner warn" role="status"><${Icon} name="warning" /> ${t('letters.partial', { n: num(of.scanned) })}
       ${of.next && html`<button type="button" onClick=${of.load} disabled=${of.busy}>${t('letters.go_on')}</button>`}</p>`
     }`;
-}
-
-// deathsSoFar counts what died, according to the last event.
-function deathsSoFar() {
-  const all = topic('letters').value.data;
-  if (!all) return null;
-  let n = 0;
-  for (const v of all) {
-    for (const fates of Object.values(v.died)) for (const k of Object.values(fates)) n += k;
-  }
-  return n;
 }

@@ -377,7 +377,7 @@ world.test('a node of the topology is walked to by keys', async (c) => {
 for (const language of ['en', 'zh-CN']) {
   world.test(`who lost the session is told so, and types the name at once (${language})`, { language }, async (c) => {
     c.expect(/401/);
-    const ended = c.text('login.ended');
+    const ended = c.text('login.ended_session');
     const inName = () => c.field('login.name').evaluate((e) => e === document.activeElement);
     await c.open('/queues');
     await c.settled();

@@ -117,3 +117,23 @@ world.test(
     await steps.first().waitFor({ state: 'detached' });
   },
 );
+
+world.test('who loses the session by an import of definitions, or by the end of the user, is told why', async (c) => {
+  c.expect(/401/);
+  const user = { name: 'chief', tags: 'administrator' };
+  await c.broker.put('users/chief', { password: 'old', tags: user.tags });
+  await c.logIn('chief', 'old');
+  await c.open('/definitions');
+  const buffer = Buffer.from(JSON.stringify({ users: [{ ...user, password: 'new' }] }));
+  await c.field('definitions.file').setInputFiles({ name: 'own.json', mimeType: 'application/json', buffer });
+  await c.text('definitions.own_password', { name: 'chief' }).waitFor();
+  await c.button('definitions.do').click();
+  await c.text('login.ended_password_changed').waitFor();
+  await c.accessible();
+  await c.field('login.name').fill('chief');
+  await c.field('login.password').fill('new');
+  await c.page.keyboard.press('Enter');
+  await c.heading('definitions.title').waitFor();
+  await c.broker.api('DELETE', 'users/chief');
+  await c.text('login.ended_user_deleted').waitFor();
+});

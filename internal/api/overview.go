@@ -292,8 +292,9 @@ type LoginAttempts struct {
 
 // Session answers GET and POST /api/x/session.
 type Session struct {
-	User  *WhoAmI `json:"user"`  // null: nobody is logged in
-	Token string  `json:"token"` // what changes have to show in the header X-CSRF-Token
+	User  *WhoAmI `json:"user"`            // null: nobody is logged in
+	Token string  `json:"token"`           // what changes have to show in the header X-CSRF-Token
+	Ended string  `json:"ended,omitempty"` // why it is over, if known: password_changed, user_deleted
 }
 
 // LoggedIn answers POST /api/login.

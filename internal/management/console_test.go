@@ -164,6 +164,13 @@ func TestSessions(t *testing.T) {
 		if code, _ := b.ask("GET", "/api/whoami", ""); code != 401 {
 			t.Errorf("after %s: %d", what, code)
 		}
+		why := map[string]string{
+			"another password": passwordChanged, "the tag taken away": passwordChanged, "the user's end": userDeleted,
+		}[what]
+		_, body := b.ask("GET", "/api/x/session", "")
+		if strings.Contains(body, `"ended"`) != (why != "") || !strings.Contains(body, why) {
+			t.Errorf("after %s the session says %s", what, body)
+		}
 	}
 }
 

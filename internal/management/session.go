@@ -50,7 +50,14 @@ type session struct {
 	password digest // of the stored hash of the password it was opened with
 	used     time.Time
 	written  time.Time // used, as it is on disk
+	ended    string    // why it is over; "" while it is not. It stays for who asks why, in memory alone
 }
+
+// Why a session ends before its time, as api.Session says.
+const (
+	passwordChanged = "password_changed"
+	userDeleted     = "user_deleted"
+)
 
 // digest is what is stored of a secret.
 type digest [sha256.Size]byte
@@ -122,7 +129,7 @@ func (s *sessions) find(cookie string, now time.Time) (session, bool) {
 	defer s.mu.Unlock()
 	key := digestOf(cookie)
 	one, ok := s.mu.of[key]
-	if !ok {
+	if !ok || one.ended != "" {
 		return session{}, false
 	}
 	if now.Sub(one.used) > sessionIdle {
@@ -136,15 +143,33 @@ func (s *sessions) find(cookie string, now time.Time) (session, bool) {
 	return *one, true
 }
 
-// close ends the session of a cookie, and reports whether there was one.
-func (s *sessions) close(cookie string) bool {
+// close ends the session of a cookie.
+func (s *sessions) close(cookie string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := digestOf(cookie)
 	_, was := s.mu.of[key]
 	delete(s.mu.of, key)
 	s.mu.changed = s.mu.changed || was
-	return was
+}
+
+// end ends the session of a cookie, and keeps why.
+func (s *sessions) end(cookie, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one, ok := s.mu.of[digestOf(cookie)]; ok {
+		one.ended, s.mu.changed = why, true
+	}
+}
+
+// whyEnded is why the session of a cookie ended; "" if that is not known.
+func (s *sessions) whyEnded(cookie string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one, ok := s.mu.of[digestOf(cookie)]; ok {
+		return one.ended
+	}
+	return ""
 }
 
 // visitor is who calls in a session.
@@ -164,9 +189,15 @@ func (s *Server) visitor(r *web.Request) *visitor {
 		return nil
 	}
 	user, ok := r.View.User(found.name)
-	if !ok || digestOf(user.Hash) != found.password ||
-		!accounts.MayComeFrom(s.options.LoopbackUsers, found.name, peerOf(r.Request)) {
-		s.endSession(cookie.Value)
+	switch {
+	case !ok:
+		s.endSession(cookie.Value, userDeleted)
+		return nil
+	case digestOf(user.Hash) != found.password:
+		s.endSession(cookie.Value, passwordChanged)
+		return nil
+	case !accounts.MayComeFrom(s.options.LoopbackUsers, found.name, peerOf(r.Request)):
+		s.endSession(cookie.Value, "")
 		return nil
 	}
 	if found.used.Sub(found.written) > sessionStale {
@@ -175,11 +206,14 @@ func (s *Server) visitor(r *web.Request) *visitor {
 	return &visitor{found.name, tokenOf(cookie.Value)}
 }
 
-// endSession ends the session of a cookie, on disk as well.
-func (s *Server) endSession(cookie string) {
-	if s.sessions.close(cookie) {
-		s.storeSessions(false)
+// endSession ends the session of a cookie, on disk as well; why is kept for its browser unless it is "".
+func (s *Server) endSession(cookie, why string) {
+	if why != "" {
+		s.sessions.end(cookie, why)
+	} else {
+		s.sessions.close(cookie)
 	}
+	s.storeSessions(false)
 }
 
 // logInBySession is logIn by the cookie. A browser is never told to ask for a password itself: the console does.
@@ -201,7 +235,11 @@ func (s *Server) logInBySession(r *web.Request, asks authz.Tag) error {
 func (s *Server) getSession(r *web.Request) (web.Answer, error) {
 	found := s.visitor(r)
 	if found == nil {
-		return web.OK(api.Session{})
+		var over api.Session
+		if cookie, err := r.Cookie(sessionCookie); err == nil {
+			over.Ended = s.sessions.whyEnded(cookie.Value)
+		}
+		return web.OK(over)
 	}
 	s.enterAs(r, authz.Principal{User: found.name, From: peerOf(r.Request)})
 	return showSession(r, found.token)
@@ -226,7 +264,7 @@ func (s *Server) postSession(r *web.Request) (web.Answer, error) {
 // deleteSession ends it.
 func (s *Server) deleteSession(r *web.Request) (web.Answer, error) {
 	if cookie, err := r.Cookie(sessionCookie); err == nil {
-		s.endSession(cookie.Value)
+		s.endSession(cookie.Value, "")
 	}
 	return web.Answer{Status: http.StatusNoContent, Header: http.Header{"Set-Cookie": {sessionHeader(r, "", -1)}}}, nil
 }

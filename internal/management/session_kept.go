@@ -35,6 +35,9 @@ func (s *sessions) encode(always bool) ([]byte, error) {
 	s.mu.changed = false
 	all := make([]storedSession, 0, len(s.mu.of))
 	for cookie, one := range s.mu.of {
+		if one.ended != "" {
+			continue
+		}
 		all = append(all, storedSession{cookie[:], one.name, one.password[:], one.used})
 		one.written = one.used
 	}

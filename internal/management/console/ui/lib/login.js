@@ -39,7 +39,7 @@ export function Login() {
     <form ref=${form} onSubmit=${submit}>
       <h1><img src=${icon} alt="" width="40" height="40" /> Bartleby</h1>
       <p class="faint">${t('login.about')}</p>
-      ${ended.value && !refused && html`<p class="banner" role="status">${t('login.ended')}</p>`}
+      ${ended.value && !refused && html`<p class="banner" role="status">${t(`login.ended_${ended.value}`)}</p>`}
       <${TextField} label=${t('login.name')} value=${name} onInput=${setName} name="username" autocomplete="username" required />
       <${TextField} label=${t('login.password')} value=${password} onInput=${setPassword} type="password" name="password" autocomplete="current-password" />
       ${refused && html`<p class="banner bad" role="alert">${refused}</p>`}

@@ -6,8 +6,8 @@ import { note, noted } from './store.js';
 
 // user is undefined until it is known, null if nobody is logged in, else {name, tags}.
 export const user = signal(undefined);
-// ended: the session was lost, and nobody has logged in since.
-export const ended = signal(false);
+// ended is why the session was lost, if nobody has logged in since: session, password_changed, user_deleted; else ''.
+export const ended = signal('');
 export const tags = computed(() => user.value?.tags || []);
 
 const includes = {
@@ -23,7 +23,7 @@ export const may = (tag) => !tag || (includes[tag] || [tag]).some((x) => tags.va
 let was = noted('session') !== null; // a user is logged in in this tab, or was until the session was lost
 
 function take(session, lost = false) {
-  ended.value = lost && !session.user && was;
+  ended.value = lost && !session.user && was ? session.ended || 'session' : '';
   if (session.user || !lost) remember(!!session.user);
   token.value = session.token;
   user.value = session.user;
@@ -36,8 +36,10 @@ function remember(is) {
 
 export async function startSession() {
   take(await session.catch(() => api.get('x/session')), true); // asked for ahead
-  lostSession.subscribe((n) => {
-    if (n > 0) take({ user: null, token: '' }, true);
+  lostSession.subscribe(async (n) => {
+    if (n === 0) return;
+    const why = await api.get('x/session', {}, { signal: AbortSignal.timeout(1000) }).catch(() => null);
+    if (user.value) take({ user: null, token: '', ended: why?.ended }, true);
   });
 }
 

@@ -66,6 +66,13 @@ function same(before, asked) {
 const isEmpty = (v) =>
   v === undefined || v === null || v === '' || (typeof v === 'object' && Object.keys(v).length === 0);
 
+// givesPassword tells whether an import gives a user another password: that ends the sessions of the user.
+export function givesPassword(now, document, name) {
+  const of = (d) => (d.users || []).find((x) => x.name === name);
+  const asked = of(document);
+  return !!asked && (!!asked.password || (asked.password_hash || '') !== (of(now)?.password_hash || ''));
+}
+
 // readDocument reads definitions: {document} or {fault}, what is wrong with the JSON, null if it is JSON and no definitions.
 export function readDocument(text) {
   try {

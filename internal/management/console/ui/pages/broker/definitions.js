@@ -12,7 +12,7 @@ import { here } from '../../lib/here.js';
 import { importCommands } from '../code/commands.js';
 import { vhosts, loadVHosts } from '../../lib/vhosts.js';
 import { user } from '../../lib/session.js';
-import { compare, readDocument } from './definitions-diff.js';
+import { compare, givesPassword, readDocument } from './definitions-diff.js';
 import { refusal } from './import-refusals.js';
 import { leaveOut } from './import-without.js';
 
@@ -42,6 +42,9 @@ async function withoutUser(document, vhost) {
 // passwordless are the users that a document leaves without a password; one of a virtual host has none.
 const passwordless = (document, vhost) =>
   vhost ? [] : (document.users || []).filter((u) => !u.password && !u.password_hash).map((u) => u.name);
+
+// locksOut tells whether an import ends the session: one of a virtual host has no users.
+const locksOut = (now, document, vhost) => !vhost && givesPassword(now, document, user.value.name);
 
 // labelText is an object as a refusal names it, in the user's language.
 const labelText = (label) => refusal(`${label}: `, t).replace(/[:：]\s*$/, '');
@@ -74,6 +77,7 @@ export function render() {
         name: file.name,
         document: got.document,
         kinds: compare(now, got.document, vhost || undefined),
+        locksOut: locksOut(now, got.document, vhost),
         wrong,
         left: [],
       });
@@ -84,7 +88,14 @@ export function render() {
       const { document, left, refusals } = await leaveOut(doc.document, doc.wrong, vhost, (d) => check(vhost, d));
       const now = await api.get('definitions');
       const kinds = compare(now, document, vhost || undefined);
-      take({ ...doc, document, kinds, wrong: refusals, left: [...doc.left, ...left] });
+      take({
+        ...doc,
+        document,
+        kinds,
+        locksOut: locksOut(now, document, vhost),
+        wrong: refusals,
+        left: [...doc.left, ...left],
+      });
     });
   const bring = async () => {
     try {
@@ -138,6 +149,7 @@ export function render() {
       ${['changed', 'kept', 'made'].map((w) => doc.kinds.some((k) => k[w].length) && html`<details key=${w} open=${w !== 'made'}><summary>${t(`definitions.list_${w}`, { n: doc.kinds.reduce((n, k) => n + k[w].length, 0) })}</summary><ul>${doc.kinds.flatMap((k) => k[w].slice(0, 200).map((name) => html`<li class="break" key=${k.kind + name}>${t('frame.pair', { name: kindName(k.kind), value: name })}</li>`))}</ul></details>`)}
       ${doc.wrong.length > 0 && html`<div class="banner bad" role="alert"><${Icon} name="warning" /> <div class="said"><p>${t('definitions.refused')}</p><ul>${doc.wrong.map((text) => html`<li class="break">${refusal(text, t)}</li>`)}</ul><p class="buttons"><button type="button" onClick=${drop}>${t('definitions.leave_out')}</button></p></div></div>`}
       ${doc.left.length > 0 && html`<div class="banner warn" role="status"><${Icon} name="warning" /> <div class="said"><p>${t('definitions.left_out', { n: doc.left.length })}</p><ul>${doc.left.map((label) => html`<li class="break">${labelText(label)}</li>`)}</ul><p class="buttons"><button type="button" onClick=${() => save(doc.name, JSON.stringify(doc.document, null, 2), 'application/json')}><${Icon} name="download" /> ${t('definitions.save_rest')}</button></p></div></div>`}
+      ${doc.locksOut && html`<p class="banner warn" role="status"><${Icon} name="warning" /> ${t('definitions.own_password', { name: user.value.name })}</p>`}
       <p class="hint">${t('definitions.whole_or_not')}</p>
       <${Commands} commands=${importCommands(here(), vhost, doc.name)} />
       <p class="buttons"><${Action} className="primary" lacks=${doc.wrong.length > 0 && t('definitions.unfit')} onClick=${bring}>${t('definitions.do')}</${Action}><button type="button" onClick=${() => take(null)}>${t('frame.cancel')}</button></p></section>`

@@ -87,8 +87,10 @@ type PolicyOutcome struct {
 	PolicyBefore string              `json:"policy_before"` // in force, of this kind; empty: none
 	PolicyAfter  string              `json:"policy_after"`
 	Changes      List[SettingChange] `json:"changes"`
-	Drops        int                 `json:"messages_dropped"` // at once, being too many
-	DeadLetters  bool                `json:"dead_letters"`     // what is dropped is dead-lettered, not deleted
+	Drops        int                 `json:"messages_dropped"`   // at once, being over the limits
+	Estimated    bool                `json:"messages_estimated"` // messages_dropped is computed from the average size
+	Limits       List[string]        `json:"limits_exceeded"`    // max-length, max-length-bytes
+	DeadLetters  bool                `json:"dead_letters"`       // what is dropped is dead-lettered, not deleted
 }
 
 // A SettingChange says what a setting was and would be, null being none.

@@ -97,7 +97,23 @@ func TestDryRun(t *testing.T) {
 	if r, _ := trial("PUT", "policies/%2F/p", `{"pattern":"^a$","definition":{"max-length":1}}`); r.Matches[0].Drops != 2 || r.Matches[0].DeadLetters {
 		t.Errorf("without a dead-letter exchange: %+v", r)
 	}
-	if q := read[api.Queue](d, "/api/queues/%2F/a"); q.Messages != 3 || q.Policy != nil {
+	d.want(200, "POST", "/api/exchanges/%2F/amq.default/publish",
+		`{"properties":{},"routing_key":"a","payload":"12345","payload_encoding":"string"}`)
+	for definition, want := range map[string]string{ // of 1, 1, 1 and 5 octets
+		`"max-length-bytes":6`:                             "1 true [max-length-bytes]",
+		`"max-length-bytes":8`:                             "0 false []",
+		`"max-length-bytes":0`:                             "4 false [max-length-bytes]",
+		`"max-length-bytes":7,"max-length":2`:              "2 false [max-length max-length-bytes]",
+		`"max-length-bytes":1,"overflow":"reject-publish"`: "0 false []",
+		`"message-ttl":0`:                                  "0 false []", // for those that arrive later
+	} {
+		r, _ := trial("PUT", "policies/%2F/p", `{"pattern":"^a$","definition":{`+definition+`}}`)
+		m := r.Matches[0]
+		if got := fmt.Sprint(m.Drops, m.Estimated, m.Limits); got != want || (m.Drops > 0) != (len(r.Warnings) > 0) {
+			t.Errorf("%s: %s, want %s; %v", definition, got, want, r.Warnings)
+		}
+	}
+	if q := read[api.Queue](d, "/api/queues/%2F/a"); q.Messages != 4 || q.Policy != nil {
 		t.Errorf("the dry run has changed something: %+v", q)
 	}
 	const lost, held = "dead letters become lost letters", "dead letters are held in their queue"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
@@ -56,7 +57,8 @@ type Subject struct {
 	Arguments              amqp.Table
 	Exchange               bool
 	Policy, OperatorPolicy string // in force, "" if there is none
-	Ready                  int    // messages
+	Ready, Waiting         int    // messages
+	ReadyBytes, Bytes      int64  // of bodies: of Ready, and of both
 }
 
 func truthOf(b bool) int {
@@ -116,9 +118,37 @@ type PolicyDryRun struct {
 	Matches       bool   // the policy, as it would be, matches
 	Before, After string // the policy of that kind that is in force
 	Changes       []Change
-	Drops         int  // ready messages that would be dropped at once, being too many
+	Drops         Drops
 	DeadLetters   bool // what is dropped there would be dead-lettered: the queue would have a dead-letter exchange
 	KeyAlone      bool // the queue would have the policy's dead-letter routing key, and no dead-letter exchange
+}
+
+// Drops is how many ready messages would be dropped at once. A new TTL drops none: it is for those that arrive later.
+type Drops struct {
+	Messages  int
+	TooMany   bool  // over max-length
+	BytesOver int64 // over max-length-bytes
+	Estimated bool  // Messages are so many because of BytesOver, if they are of average size
+}
+
+// dropsOf is what a queue as s is would drop with some settings.
+func dropsOf(s *Subject, to *Settings) (d Drops) {
+	if !to.Overflow.DropsHead() {
+		return d
+	}
+	if over := int64(s.Ready+s.Waiting) - to.MaxLength; to.MaxLength >= 0 && over > 0 {
+		d.TooMany, d.Messages = true, int(min(over, int64(s.Ready)))
+	}
+	if over := s.Bytes - to.MaxLengthBytes; to.MaxLengthBytes >= 0 && over > 0 {
+		d.BytesOver = over
+		n := s.Ready
+		if over < s.ReadyBytes {
+			n = int(math.Ceil(float64(over) * float64(s.Ready) / float64(s.ReadyBytes)))
+		}
+		d.Estimated = n > d.Messages && n < s.Ready
+		d.Messages = max(n, d.Messages)
+	}
+	return d
 }
 
 // DryRun tells what setting p, or clearing it, would do to each subject that it matches or leaves: nothing is changed.
@@ -178,9 +208,7 @@ func (r *Rules) dryRun(next *Rules, p *Policy, s *Subject) (t PolicyDryRun, conc
 		return t, true
 	}
 	to := next.effective(s)
-	if to.MaxLength >= 0 && to.Overflow.DropsHead() {
-		t.Drops = int(max(0, int64(s.Ready)-to.MaxLength))
-	}
+	t.Drops = dropsOf(s, &to)
 	t.DeadLetters = to.HasDLX
 	t.KeyAlone = t.After == p.Name && e.keyAlone(&to)
 	return t, true

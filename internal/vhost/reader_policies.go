@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bartleby-mq/bartleby/internal/amqp"
+	"github.com/bartleby-mq/bartleby/internal/queue"
 	"github.com/bartleby-mq/bartleby/internal/settings"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
 )
@@ -76,7 +77,12 @@ func (r Reader) SubjectsSome(to *Subjects, most int) (more bool) {
 func (to *Subjects) All() []Subject { return slices.Concat(to.copied...) }
 
 func subjectOf(q *queueState) Subject {
-	return Subject{Name: q.object.Name, Type: q.object.Type, Arguments: q.object.Arguments, Policy: q.policy, OperatorPolicy: q.operator, Ready: q.messages.Ready()}
+	m := q.messages
+	return Subject{
+		Name: q.object.Name, Type: q.object.Type, Arguments: q.object.Arguments,
+		Policy: q.policy, OperatorPolicy: q.operator, Ready: m.Ready(), Waiting: m.Count(queue.Waiting),
+		ReadyBytes: m.Bytes(queue.Ready), Bytes: q.countedBytes(queue.Gone),
+	}
 }
 
 func (r Reader) exchangeSubject(name, kind string, arguments amqp.Table) Subject {

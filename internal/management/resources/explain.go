@@ -172,8 +172,15 @@ func try(r *web.Request, p *vhost.Policy, clear bool) (web.Answer, error) {
 	for i := range trials {
 		t := &trials[i]
 		outcome := api.PolicyOutcome{
-			Name: t.Name, Kind: kindOf(t.Exchange), Type: t.Type, Matches: t.Matches, PolicyBefore: t.Before, PolicyAfter: t.After, Drops: t.Drops,
-			DeadLetters: t.DeadLetters,
+			Name: t.Name, Kind: kindOf(t.Exchange), Type: t.Type, Matches: t.Matches,
+			PolicyBefore: t.Before, PolicyAfter: t.After,
+			Drops: t.Drops.Messages, Estimated: t.Drops.Estimated, DeadLetters: t.DeadLetters,
+		}
+		if t.Drops.TooMany {
+			outcome.Limits = append(outcome.Limits, "max-length")
+		}
+		if t.Drops.BytesOver > 0 {
+			outcome.Limits = append(outcome.Limits, "max-length-bytes")
 		}
 		for _, c := range t.Changes {
 			outcome.Changes = append(outcome.Changes, api.SettingChange{Name: c.Name, Before: api.RawValue(c.Before), After: api.RawValue(c.After)})
@@ -273,9 +280,14 @@ func warnings(trials []settings.PolicyDryRun, p *vhost.Policy, own []string) []s
 			alone = append(alone, fmt.Sprintf("queue '%s' has a dead-letter routing key and no dead-letter exchange: "+
 				"the key has no effect", t.Name))
 		}
-		if t.Drops > 0 && len(t.Changes) > 0 {
+		switch d := &t.Drops; {
+		case d.Messages == 0 || len(t.Changes) == 0:
+		case d.Estimated:
+			drops = append(drops, fmt.Sprintf("queue '%s' exceeds max-length-bytes by %d bytes: about %d messages are "+
+				"dropped from its head immediately", t.Name, d.BytesOver, d.Messages))
+		default:
 			drops = append(drops, fmt.Sprintf("queue '%s' exceeds its limit by %d messages: they are dropped from its head "+
-				"immediately", t.Name, t.Drops))
+				"immediately", t.Name, d.Messages))
 		}
 	}
 	return slices.Concat(few(loops), few(alone), few(drops))

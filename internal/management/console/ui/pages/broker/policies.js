@@ -15,7 +15,7 @@ import { lacksTag } from '../../lib/rights.js';
 import { Tabs } from './parts.js';
 import { Args } from './setting-parts.js';
 import { findingText } from './follow.js';
-import { someNames } from './policy-trial.js';
+import { dropsOf, someNames } from './policy-trial.js';
 import { policyCommands } from '../code/policy.js';
 import { here } from '../../lib/here.js';
 
@@ -73,15 +73,15 @@ export async function removePolicy(p, operator) {
     trial = await api.delete(`x/dry-run/${kind}/${path`${p.vhost}/${p.name}`}`);
   });
   if (!trial) return false;
-  const drops = trial.matches.reduce((n, m) => n + m.messages_dropped, 0);
+  const { texts } = dropsOf(trial);
   const names = trial.matches.filter((m) => m.changes.length > 0).map((m) => m.name);
   const sure = await confirm({
     title: t('policies.delete_title', { name: p.name }),
     text: t('policies.delete_text', {
       changed: names.length,
       names: someNames(names),
-      drops,
     }),
+    children: texts.map((text) => html`<p key=${text}>${text}</p>`),
     action: t('queues.delete'),
     danger: true,
   });

@@ -27,12 +27,16 @@ export const bodyOf = ({ pattern, definition, priority, applyTo }) => ({
 const tryAt = ({ vhost, name, operator }) =>
   `x/dry-run/${operator ? 'operator-policies' : 'policies'}/${path`${vhost}/${name || 'new'}`}`;
 
-// dropsOf is how many messages go at once because of a policy: n, and a sentence for those that are deleted, and for those that are
+// dropsOf is how many messages go at once because of a policy: n, whether that is an estimate, and a sentence for those that are deleted, and for those that are
 // dead-lettered. A queue whose settings stay is not meant: saving changes nothing there.
-function dropsOf(trial) {
+export function dropsOf(trial) {
   const all = trial.matches.filter((m) => m.messages_dropped > 0 && m.changes.length > 0);
   const count = (of) => of.reduce((n, m) => n + m.messages_dropped, 0);
-  const say = (of, key) => of.length > 0 && t(key, { n: count(of), queues: someNames(of.map((m) => m.name)) });
+  const about = (of) => (of.some((m) => m.messages_estimated) ? 'yes' : 'no');
+  const limitsOf = (of) => [...new Set(of.flatMap((m) => m.limits_exceeded))].map(settingName).join(t('frame.comma'));
+  const say = (of, key) =>
+    of.length > 0 &&
+    t(key, { n: count(of), about: about(of), limits: limitsOf(of), queues: someNames(of.map((m) => m.name)) });
   const texts = [
     say(
       all.filter((m) => !m.dead_letters),
@@ -43,7 +47,7 @@ function dropsOf(trial) {
       'trial.letters_all',
     ),
   ].filter(Boolean);
-  return { n: count(all), texts };
+  return { n: count(all), about: about(all), texts };
 }
 
 // mayDrop tries a policy that is about to be saved, and asks if messages would go at once. If it cannot be tried, saving it says why.
@@ -54,13 +58,13 @@ export async function mayDrop(policy) {
   } catch {
     return true;
   }
-  const { n, texts } = dropsOf(trial);
+  const { n, about, texts } = dropsOf(trial);
   if (n === 0) return true;
   return confirm({
     title: t('policies.save_title', { name: policy.name }),
     text: texts[0],
     children: texts.slice(1).map((text) => html`<p key=${text}>${text}</p>`),
-    action: t('policies.save_drop', { n }),
+    action: t('policies.save_drop', { n, about }),
     danger: true,
   });
 }
@@ -95,8 +99,8 @@ export function useTrial({ vhost, name, pattern, definition, priority, applyTo, 
 function Outcome({ vhost, of: m }) {
   return html`<tr><th scope="row">${m.kind === 'queue' ? html`<${QueueLink} vhost=${vhost} name=${m.name} />` : html`<${ExchangeLink} vhost=${vhost} name=${m.name} />`}</th>
     <td>${m.policy_before === m.policy_after ? m.policy_after || '–' : html`<span class="changes"><del>${m.policy_before || '–'}</del><ins>${m.policy_after || '–'}</ins></span>`}</td>
-    <td><span class="changes">${m.changes.length === 0 ? html`<span class="faint">${t('trial.nothing')}</span>` : m.changes.map((c) => html`<span key=${c.name}>${t('frame.pair', { name: settingName(c.name), value: '' })}<del>${readable(c.name, c.before)}</del> → <ins>${readable(c.name, c.after)}</ins></span>`)}
-      ${m.messages_dropped > 0 && m.changes.length > 0 && html`<span class="tag bad">${t(m.dead_letters ? 'trial.letters' : 'trial.deletes', { n: m.messages_dropped })}</span>`}</span></td></tr>`;
+    <td><span class="changes">${m.changes.length === 0 ? html`<span class="faint">${t('trial.nothing')}</span>` : m.changes.map((c) => html`<span key=${c.name}>${t('frame.pair', { name: settingName(c.name), value: '' })}<del>${readable(c.name, c.before)}</del> → <ins>${readable(c.name, c.after)}</ins>${c.name === 'message-ttl' && html` <span class="faint">${t('trial.ttl_later')}</span>`}</span>`)}
+      ${m.messages_dropped > 0 && m.changes.length > 0 && html`<span class="tag bad">${t(m.dead_letters ? 'trial.letters' : 'trial.deletes', { n: m.messages_dropped, about: m.messages_estimated ? 'yes' : 'no' })}</span>`}</span></td></tr>`;
 }
 
 export function Trial({ vhost, of: { trial, error, busy, wrong } }) {

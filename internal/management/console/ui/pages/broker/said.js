@@ -57,6 +57,10 @@ export const find = finder([
     "queue '{queue}' has a dead-letter routing key and no dead-letter exchange: the key has no effect",
     'said.key_alone',
   ],
+  [
+    "queue '{queue}' exceeds max-length-bytes by {bytes} bytes: about {n} messages are dropped from its head immediately",
+    'said.too_large',
+  ],
   ["queue '{queue}' exceeds its limit by {n} messages: they are dropped from its head immediately", 'said.too_many'],
   ['and {n} more warnings like the last one', 'said.more'],
 ]);

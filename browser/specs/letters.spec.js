@@ -521,18 +521,19 @@ world.test('dead letters are exported, and imported into another queue, each onl
     Array.from({ length: 5 }, (_, i) => `carried-${i}`),
   );
 
-  const bring = async (content, words) => {
+  const bring = async (content, words, queue = 'carried.copy') => {
     await c.button('import.open').click();
     await c
       .field('import.file', {}, c.dialog)
       .setInputFiles({ name: 'letters.ndjson', mimeType: 'application/x-ndjson', buffer: Buffer.from(content) });
-    await c.field('redrive.queue', {}, c.dialog).fill('carried.copy');
+    await c.field('redrive.queue', {}, c.dialog).fill(queue);
     await c.button('import.begin', {}, c.dialog).click();
     for (const w of words) await c.dialog.getByText(w).waitFor();
     await c.accessible();
     await c.button('frame.close', {}, c.dialog.locator('footer')).click();
     await c.dialog.waitFor({ state: 'detached' });
   };
+  await bring(text, [c.say('import.skipped', { n: 5 })], 'carried.dead'); // they are still there
   await bring(text, [c.say('import.done', { n: 5, read: 5 })]);
   await c.broker.depth('carried.copy', 5);
   await bring(`${text.split('\n')[0]}\n{"no message\n`, [

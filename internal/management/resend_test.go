@@ -266,6 +266,15 @@ func TestExportAndImport(t *testing.T) {
 	if n := in("?queue=restored&once=true", file+file); n.Read != 4 || n.Skipped != 4 || n.Imported != 0 {
 		t.Errorf("twice: %+v", n)
 	}
+	// The first is another message with that number.
+	changed := strings.Replace(file, `"properties_raw":"`, `"properties_raw":"AAA=","was":"`, 1)
+	if n := in("?queue=dead&once=true", file+changed); n.Read != 4 || n.Skipped != 3 || n.Imported != 1 {
+		t.Errorf("where they still are: %+v", n)
+	}
+	d.want(204, "DELETE", "/api/queues/%2F/dead/contents", "")
+	if n := in("?queue=dead&once=true", file); n.Imported != 2 || n.Skipped != 0 {
+		t.Errorf("where they were: %+v", n)
+	}
 	l := read[api.MessagePage](d, "/api/x/queues/%2F/restored/messages?payload=true").Items[0]
 	if *l.Payload != `{"order":0}` || l.MessageID != "m0" || !l.Persistent {
 		t.Errorf("restored %+v", l)

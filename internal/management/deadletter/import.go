@@ -241,7 +241,11 @@ func (in *intake) line(text []byte) error {
 		if err != nil {
 			return err
 		}
-		if in.has.isThere(from) {
+		there, err := in.stays(&l, from)
+		if err != nil {
+			return err
+		}
+		if there || in.has.isThere(from) {
 			in.result.Skipped++
 			return nil
 		}
@@ -266,6 +270,36 @@ func (in *intake) line(text []byte) error {
 	}
 	in.commands, in.bytes = append(in.commands, c), in.bytes+len(c.Properties)+len(body)
 	return nil
+}
+
+// stays reports whether a message is still in the queue from which it was exported and into which it would come.
+func (in *intake) stays(l *api.Exported, from string) (bool, error) {
+	r := in.request
+	host := r.PathValue("vhost")
+	if in.has == nil || l.VHost != host || l.Place != sourceQueue || l.Queue != in.has.queue {
+		return false, nil
+	}
+	how := wholeRenderer(r, host)
+	var c carried
+	source := &messageSource{host: host, Where: vhost.Where{Queue: l.Queue}, id: l.ID}
+	err := foundWithin(r, source, r.Take, func(v vhost.Reader, x *vhost.Seen) error {
+		o, _ := v.Options()
+		how.dialect = o.Dialect
+		c = how.carry(x, true)
+		return how.copy(&c, x)
+	})
+	if errors.Is(err, web.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	p, err := amqp.ParseProperties(c.properties)
+	if err != nil {
+		return false, err
+	}
+	now, err := originOf(&api.Exported{StoredMessage: c.message}, &p, c.body)
+	return now == from, err
 }
 
 // originOf identifies an exported message: its source, its number there, and a digest of the parts that do not change.

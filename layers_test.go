@@ -183,7 +183,7 @@ var house = []room{
 	{path: "internal/cli", floor: frontends, column: decides,
 		imports: []string{"internal/api", "internal/cli/output", "internal/cli/command", "internal/cli/resources", "internal/cli/policies",
 			"internal/cli/deadletter", "internal/cli/schedule", "internal/cli/node", "internal/cli/rabbitmqadmin"}},
-	{path: "internal/cli/output", floor: frontends, column: decides},
+	{path: "internal/cli/output", floor: frontends, column: decides, imports: []string{"internal/fullwidth"}},
 	{path: "internal/cli/jsonfile", floor: frontends, column: decides},
 	{path: "internal/cli/rabbitmqadmin", floor: frontends, column: decides, imports: []string{"internal/api", "internal/cli/output", "internal/cli/jsonfile"}},
 	{path: "internal/cli/command", floor: frontends, column: decides,

@@ -15,3 +15,13 @@ func TestFold(t *testing.T) {
 		}
 	}
 }
+
+func TestColumns(t *testing.T) {
+	// If this fails, tables with Chinese names have crooked columns.
+	t.Parallel()
+	for text, want := range map[string]int{"": 0, "orders": 6, "仓库": 4, "（订单）2": 9, "ü": 1, "u\u0308": 1, "😀": 2} {
+		if got := Columns(text); got != want {
+			t.Errorf("%s takes %d columns, want %d", text, got, want)
+		}
+	}
+}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/bartleby-mq/bartleby/internal/fullwidth"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 )
 
@@ -31,24 +31,54 @@ func (r *Report) Print(w io.Writer, dir string) error {
 	return err
 }
 
+// A table is rows of cells, in columns as wide as the widest cell. text/tabwriter takes all characters to be equally
+// wide.
+type table [][]string
+
+// row adds a row, its cells separated by tabs.
+func (t *table) row(format string, args ...any) {
+	*t = append(*t, strings.Split(fmt.Sprintf(format, args...), "\t"))
+}
+
+// print writes the rows, and takes them out.
+func (t *table) print(b *strings.Builder) {
+	var widths []int
+	for _, cells := range *t {
+		for i, c := range cells {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], fullwidth.Columns(c))
+		}
+	}
+	for _, cells := range *t {
+		last := len(cells) - 1
+		for i, c := range cells[:last] {
+			b.WriteString(c + strings.Repeat(" ", widths[i]+2-fullwidth.Columns(c)))
+		}
+		b.WriteString(cells[last] + "\n")
+	}
+	*t = nil
+}
+
 // print writes what is there, and what of it is damaged.
 func (r *Report) print(b *strings.Builder) {
 	j := &r.Journal
 	fmt.Fprintf(b, "Journal: %d segments, %s, of which %s are needed; %d of them rewritten; %d spares, %s; checkpoints %s\n",
 		j.Segments, size(j.SegmentBytes), size(j.LiveBytes), j.Rewritten, j.Spares, size(j.SpareBytes), size(j.CheckpointBytes))
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "  segment\tkind\tstate\tbatches\tused\tof\tneeded")
+	var t table
+	t.row("  segment\tkind\tstate\tbatches\tused\tof\tneeded")
 	for _, s := range r.Segments {
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%d\t%s\t%s\t%s\n", s.File, s.Kind, s.State, s.Batches, size(s.UsedBytes), size(s.Bytes), size(s.LiveBytes))
+		t.row("  %s\t%s\t%s\t%d\t%s\t%s\t%s\n", s.File, s.Kind, s.State, s.Batches, size(s.UsedBytes), size(s.Bytes), size(s.LiveBytes))
 	}
-	t.Flush() // to memory
+	t.print(b)
 	fmt.Fprintf(b, "\nUsers and permissions: %s; users: %d\n", r.Users.State, r.Users.Users)
-	fmt.Fprintln(t, "  virtual host\tstate\tstarts\tqueues\tmessages\tbytes\theld\twaiting\tlost letters")
+	t.row("  virtual host\tstate\tstarts\tqueues\tmessages\tbytes\theld\twaiting\tlost letters")
 	for i := range r.VHosts {
 		h := &r.VHosts[i]
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%d\t%d\t%s\t%d\t%d\t%d\n", h.Name, h.State, yes(h.Starts), h.Queues, h.Messages, size(h.Bytes), h.Held, h.Waiting, h.LostLetters)
+		t.row("  %s\t%s\t%s\t%d\t%d\t%s\t%d\t%d\t%d\n", h.Name, h.State, yes(h.Starts), h.Queues, h.Messages, size(h.Bytes), h.Held, h.Waiting, h.LostLetters)
 	}
-	t.Flush() // to memory
+	t.print(b)
 	b.WriteString("\n")
 	if len(r.Damage) > 0 {
 		b.WriteString("Damage:\n")

@@ -12,13 +12,21 @@ import (
 	"unicode/utf8"
 )
 
-// IsObject reports whether a text is a JSON object.
+// IsObject reports whether a text is a JSON object, in UTF-8: encoding/json replaces what is not, which changes names.
 func IsObject(s string) bool {
-	return strings.HasPrefix(strings.TrimSpace(s), "{") && json.Valid([]byte(s))
+	return utf8.ValidString(s) && strings.HasPrefix(strings.TrimSpace(s), "{") && json.Valid([]byte(s))
 }
 
 // Fault says where contents stop being JSON; empty: nowhere.
 func Fault(contents []byte) string {
+	for at := 0; at < len(contents); {
+		r, n := utf8.DecodeRune(contents[at:])
+		if r == utf8.RuneError && n == 1 {
+			line := 1 + bytes.Count(contents[:at], []byte("\n"))
+			return fmt.Sprintf(": line %d: it is not text in UTF-8. Save it as UTF-8, and try again", line)
+		}
+		at += n
+	}
 	var any json.RawMessage
 	err := json.Unmarshal(contents, &any)
 	wrong, ok := err.(*json.SyntaxError)

@@ -45,6 +45,10 @@ func TestReason(t *testing.T) {
 	if got := Fault([]byte("{\n\"a\"：1}")); !strings.HasPrefix(got, ": line 2: invalid character '：' after") {
 		t.Error(got)
 	}
+	const other = "{\n\"a\":\"\xb2\xd6\"}" // GBK
+	if got := Fault([]byte(other)); IsObject(other) || !strings.HasPrefix(got, ": line 2: it is not text in UTF-8") {
+		t.Error(got)
+	}
 	if got := narrow(`{"：\"，"：1}，"`); got != `{"：\"，":1},"` {
 		t.Errorf("a text is changed: %s", got)
 	}

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/bartleby-mq/bartleby/internal/fullwidth"
 )
 
 // Formats lists the forms of output. Source: RabbitMQ rabbitmqctl(8), OUTPUT ESCAPING.
@@ -99,7 +100,7 @@ func (t *Table) prettyRows(columns []string, rows [][]Cell) {
 	widths := make([]int, len(columns))
 	for _, line := range lines {
 		for i, text := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(text))
+			widths[i] = max(widths[i], fullwidth.Columns(text))
 		}
 	}
 	rule := func(left, middle, right string) {
@@ -115,7 +116,7 @@ func (t *Table) prettyRows(columns []string, rows [][]Cell) {
 			rule("├", "┼", "┤")
 		}
 		for j, text := range line {
-			fmt.Fprintf(t.W, "│ %s%s ", text, strings.Repeat(" ", widths[j]-utf8.RuneCountInString(text)))
+			fmt.Fprintf(t.W, "│ %s%s ", text, strings.Repeat(" ", widths[j]-fullwidth.Columns(text)))
 		}
 		fmt.Fprintln(t.W, "│")
 	}

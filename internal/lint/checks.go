@@ -96,7 +96,8 @@ func (f *findings) target(i int, q *vhost.SnapshotQueue) {
 	f.full(i, q)
 	keeps := f.roles[i] == RoleDeadLetter && !f.inLoop[i] // in a loop they are work
 	if keeps && q.Consumers == 0 && set.TTL < 0 && set.Expires < 0 && !set.Limited() {
-		add(Warning, "no_consumer", from.all, number("messages", int64(q.Ready+q.Unacked+q.Waiting+q.Held)))
+		severity, messages := grown(q)
+		add(severity, "no_consumer", from.all, messages)
 	}
 	if set.Limited() && set.Overflow.DropsHead() && !hasDLX(set) && set.MaxLength != 0 && set.MaxLengthBytes != 0 {
 		add(Note, "dlq_drops_head", from.all, limitOf(set))
@@ -113,6 +114,20 @@ func (f *findings) target(i int, q *vhost.SnapshotQueue) {
 	if set.TTL >= 0 && !f.options.TTLInDLQ {
 		add(Note, "ttl_not_for_letters", from.all)
 	}
+}
+
+// manyDead is how many messages make a warning of a dead-letter queue that nothing empties. With fewer it is a note:
+// such a queue is how dead letters are kept until somebody handles them.
+const manyDead = 1000
+
+// grown is how severe it is that nothing empties a dead-letter queue, and how many messages it has.
+func grown(q *vhost.SnapshotQueue) (Severity, Param) {
+	n := q.Ready + q.Unacked + q.Waiting + q.Held
+	severity := Note
+	if n >= manyDead {
+		severity = Warning
+	}
+	return severity, number("messages", int64(n))
 }
 
 // sourcesNamed is how many queues a finding names whose dead letters come to another.
@@ -143,7 +158,8 @@ func (f *findings) marked(i int, q *vhost.SnapshotQueue) {
 		return
 	}
 	if q.Consumers == 0 && set.TTL < 0 && set.Expires < 0 && !set.Limited() {
-		f.add(Warning, "marked_no_limit", "queue", q.Name, number("messages", int64(q.Ready+q.Unacked+q.Waiting+q.Held)))
+		severity, messages := grown(q)
+		f.add(severity, "marked_no_limit", "queue", q.Name, messages)
 	}
 	if set.Limited() && set.Overflow.DropsHead() && !hasDLX(set) && set.MaxLength != 0 && set.MaxLengthBytes != 0 {
 		f.add(Note, "marked_drops_head", "queue", q.Name, limitOf(set))

@@ -61,10 +61,13 @@ export function stops(message) {
     exchange: message.exchange,
     keys: message.routing_keys || [],
     time: since,
-    elapsed: since !== null && before !== null ? since - before : null,
+    elapsed: since !== null && before !== null ? whole(since) - before : null,
   });
   return out;
 }
+
+// whole is an instant as x-death has it, without what is less than a second: between it and one of those the rest would be no time.
+const whole = (ms) => 1000 * Math.floor(ms / 1000);
 
 // wayOf is the way of a message as a graph: nodes {id, kind: start, exchange, queue or lost, name, type, now}, edges {from, to, kind:
 // publish, dead_letter or redrive, key, reason, of (the reason for the whole hop), count}. The default exchange is no node: a message goes straight to its queue. What it

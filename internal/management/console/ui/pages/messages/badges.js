@@ -1,13 +1,16 @@
 // Small marks: why a message died, in what state it is.
 import { html } from '../../lib/html.js';
-import { sentences, t, word } from '../../lib/i18n.js';
+import { has, sentences, t, word } from '../../lib/i18n.js';
 import { reasonOf } from '../../lib/layers.js';
 import { Icon } from '../../lib/icon.js';
 import { read } from './filter-error.js';
 
+// whyWord is why a message died; one that never died and became a lost letter has a cause instead.
+const whyWord = (reason) => word(has(`reason.${reason}`) ? 'reason' : 'cause', reason);
+
 export function Reason({ reason, count }) {
   if (!reason) return html`<span class="faint">–</span>`;
-  return html`<span class=${`tag reason-${reason}`} title=${reason}><${Icon} name=${reason} />${word('reason', reason)}${count > 1 && html` <b>×${count}</b>`}</span>`;
+  return html`<span class=${`tag reason-${reason}`} title=${reason}><${Icon} name=${reason} />${whyWord(reason)}${count > 1 && html` <b>×${count}</b>`}</span>`;
 }
 
 export function State({ state }) {

@@ -67,6 +67,16 @@ world.test('another language, at once and the next time', async (c) => {
   assert.match(await c.page.getByRole('heading', { level: 1 }).innerText(), /\p{Script=Han}/u);
 });
 
+for (const [language, page] of [
+  ['en', 'docs/metrics.md'],
+  ['zh-CN', 'docs/zh-CN/metrics.md'],
+])
+  world.test(`the documentation is linked in the language of the console (${language})`, { language }, async (c) => {
+    await c.open('/monitoring');
+    const link = c.page.getByRole('link', { name: c.say('monitoring.meaning') });
+    assert.match(await link.getAttribute('href'), new RegExp(`/main/${page}$`));
+  });
+
 world.test('dark and light, as chosen, the next time too', async (c) => {
   const light = () =>
     c.page.evaluate(() => {

@@ -1,6 +1,7 @@
 // What a page shows while it has nothing, or nothing yet.
 import { html, useState, useEffect } from './html.js';
-import { t } from './i18n.js';
+import { lang, t } from './i18n.js';
+import { addressOf } from './paths.js';
 import { Icon } from './icon.js';
 import { Code, Codes } from './code.js';
 import { toBroker, typed } from './commands.js';
@@ -33,8 +34,8 @@ export function Empty({ title, text, code, cli, docs, children }) {
   </section>`;
 }
 
-// fileAt is the address of a file of the project; Elsewhere is a link to it.
-export const fileAt = (file) => `https://github.com/bartleby-mq/bartleby/blob/main/${file}`;
+// fileAt is the address of a page of the documentation, in the language of the console; Elsewhere is a link to it.
+export const fileAt = (file) => addressOf(file, lang());
 export function Elsewhere({ file, children }) {
   return html`<a href=${fileAt(file)} class="nowrap" target="_blank" rel="noreferrer noopener">${children} <${Icon} name="external" /></a>`;
 }

@@ -1,10 +1,11 @@
 // The parts of the console that only compute.
 import test from 'node:test';
 import assert from 'node:assert/strict';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { parse, format, tight } from '../lib/message.js';
 import { once } from '../lib/once.js';
 import { named, ranked, wordsOf } from '../lib/find.js';
-import { matchPath } from '../lib/paths.js';
+import { addressOf, chinese, matchPath } from '../lib/paths.js';
 import { order, matches, isRegex, csv, between, view } from '../lib/order.js';
 import { asks, broken, perSecond, rangeOf, sampled, together } from '../lib/samples.js';
 
@@ -206,4 +207,21 @@ test('what the broker remembers becomes lines', () => {
     by_step: { rejected: [0, 1, 2, 0, 3] },
   };
   assert.deepEqual(together([restarted], ['rejected']).died.rejected, [null, 1, 2, null, 3]);
+});
+
+test('the documentation is linked in Chinese where it is there in Chinese', () => {
+  const root = new URL('../../../../../', import.meta.url);
+  const translated = readdirSync(new URL('docs/zh-CN/', root)).filter((name) =>
+    existsSync(new URL(`docs/${name}`, root)),
+  );
+  for (const name of translated) assert.equal(chinese[`docs/${name}`], `docs/zh-CN/${name}`);
+  for (const page of Object.values(chinese)) {
+    const [file, section] = page.split('#');
+    const text = readFileSync(new URL(file, root), 'utf8');
+    if (section) assert.ok(text.includes(`\n## ${section}\n`), page);
+  }
+  const main = 'https://github.com/bartleby-mq/bartleby/blob/main/';
+  assert.equal(addressOf('docs/filters.md', 'zh-CN'), `${main}docs/zh-CN/filters.md`);
+  assert.equal(addressOf('docs/filters.md', 'en'), `${main}docs/filters.md`);
+  assert.equal(addressOf('docs/audit.md', 'zh-CN'), `${main}docs/audit.md`);
 });

@@ -267,6 +267,25 @@ world.test('a table says that its filter is no regular expression, and shows no 
   }
 });
 
+for (const language of ['en', 'zh-CN'])
+  world.test(`a filter is for what the columns show (${language})`, { language }, async (c) => {
+    for (const [path, text, found] of [
+      ['/exchanges', 'delayed', 'reminders'],
+      ['/queues', c.say('choice.queue-type.quorum'), 'payments.charge'],
+      ['/lint', c.say('severity.warning'), ''],
+    ]) {
+      await c.open(path);
+      await c.field('table.filter').fill(text);
+      await until(`${path} to be filtered`, async () => {
+        const rows = await c.page.locator('tr[data-index]').allInnerTexts();
+        return (
+          (rows.some((row) => row.includes(found)) &&
+            rows.every((row) => row.toLowerCase().includes(text.toLowerCase()))) || { rows }
+        );
+      });
+    }
+  });
+
 world.test('the number of running jobs can be read in the menu', async (c) => {
   await c.broker.post('x/redrives/%2F', {
     source: { queue: 'payments.dead' },

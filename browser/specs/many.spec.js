@@ -35,10 +35,10 @@ world.test('ten thousand queues are listed, filtered and paged; the page never h
   await c.text('table.rows', { n: count }).waitFor();
   assert.ok((await c.page.locator('tbody tr').count()) < 300, 'the page draws rows that nobody sees');
   await small();
-  await c.page.getByRole('searchbox', { name: c.say('table.filter') }).fill('tenant.0999');
+  await c.page.getByRole('searchbox', { name: c.say('table.filter_names') }).fill('tenant.0999');
   await c.text('table.filtered', { n: 10, total: count }).waitFor();
   await c.page.getByRole('row').filter({ hasText: 'tenant.09999' }).waitFor();
-  await c.page.getByRole('searchbox', { name: c.say('table.filter') }).fill('');
+  await c.page.getByRole('searchbox', { name: c.say('table.filter_names') }).fill('');
   await c.text('table.rows', { n: count }).waitFor();
   await c.button('table.next').click();
   await c.page.getByRole('row').filter({ hasText: 'tenant.00000' }).waitFor({ state: 'detached' });

@@ -2,6 +2,9 @@
 import { html, useId } from './html.js';
 import { announce } from './focus.js';
 
+/** What is read in it where it is not drawn: see textOf. */
+Action.says = ({ children }) => children;
+
 // Action: lacks is what is missing, '' if nothing; href makes it a link, onClick a button, type submit the button of a form.
 export function Action({ lacks, href, onClick, children, type = 'button', className = '', ...rest }) {
   const id = useId();

@@ -15,11 +15,15 @@ export function order(rows, value, reverse) {
     .map(([, row]) => row);
 }
 
-// matches tells whether a text has another in it, whatever their case. A regular expression that is none matches nothing.
+// folded is a text with full-width letters and signs as plain ones, as an input method may write them.
+export const folded = (text) => text.normalize('NFKC');
+
+// matches tells whether a text has another in it, whatever their case and width. A regular expression that is none matches nothing.
 export function matches(text, wanted, regex) {
-  if (!regex) return String(text).toLowerCase().includes(wanted.toLowerCase());
+  const [all, part] = [folded(String(text)), folded(wanted)];
+  if (!regex) return all.toLowerCase().includes(part.toLowerCase());
   try {
-    return new RegExp(wanted, 'i').test(text);
+    return new RegExp(part, 'i').test(all);
   } catch {
     return false;
   }
@@ -27,7 +31,7 @@ export function matches(text, wanted, regex) {
 
 export function isRegex(text) {
   try {
-    return !!new RegExp(text);
+    return !!new RegExp(folded(text));
   } catch {
     return false;
   }

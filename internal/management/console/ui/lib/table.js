@@ -9,6 +9,7 @@ import { useShortcuts } from './keys.js';
 import { keep, kept, onLeave } from './router.js';
 import { pref } from './store.js';
 import { between, csv, view } from './order.js';
+import { cell } from './list.js';
 import { save } from './save.js';
 
 const drawnMax = 200;
@@ -236,12 +237,6 @@ function rove(box, at) {
 const classOf = (c) =>
   [c.align === 'end' && 'end', c.always && 'head', c.key === 'do' && 'do'].filter(Boolean).join(' ');
 
-function cell(c, row) {
-  if (c.render) return c.render(row);
-  const v = c.value ? c.value(row) : row[c.key];
-  return typeof v === 'number' ? num(v) : v;
-}
-
 // sortOf is what a column is sorted by; '' if it is not.
 const sortOf = (c, source) => (source.change && (c.sort === undefined ? c.key : c.sort)) || '';
 
@@ -293,8 +288,8 @@ function Tools({ id, caption, source, columns, shown, chosen, selection, filter,
     ${
       filter &&
       source.change &&
-      html`<label class="search"><${Icon} name="search" /><span class="hidden">${t('table.filter')}</span>
-      <input type="search" ref=${filterBox} value=${source.text} aria-invalid=${source.wrong ? 'true' : undefined} placeholder=${t('table.filter')} onInput=${(e) => source.change({ text: e.target.value })}
+      html`<label class="search"><${Icon} name="search" /><span class="hidden">${t(source.named ? 'table.filter_names' : 'table.filter')}</span>
+      <input type="search" ref=${filterBox} value=${source.text} aria-invalid=${source.wrong ? 'true' : undefined} placeholder=${t(source.named ? 'table.filter_names' : 'table.filter')} onInput=${(e) => source.change({ text: e.target.value })}
         onKeyDown=${(e) => {
           if (e.key !== 'Escape') return;
           e.preventDefault(); // the browser would clear it

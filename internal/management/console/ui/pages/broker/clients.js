@@ -77,9 +77,10 @@ const connectionColumns = () => [
 export function renderConnections() {
   const at = useHere();
   const picked = useKept('selection', new Set());
-  const source = useServerList(ofVHost('connections'), { usual: { sort: 'name' }, on: ['overview'] });
+  const columns = connectionColumns();
+  const source = useServerList(ofVHost('connections'), { columns, usual: { sort: 'name' }, on: ['overview'] });
   return html`<h1>${t('connections.title')}</h1>
-    <${Table} id="connections" caption=${t('connections.title')} source=${source} columns=${connectionColumns()} keyOf=${(c) => c.name} selection=${picked} onOpen=${(c) => open(Connection, { name: c.name })}
+    <${Table} id="connections" caption=${t('connections.title')} source=${source} columns=${columns} keyOf=${(c) => c.name} selection=${picked} onOpen=${(c) => open(Connection, { name: c.name })}
       actions=${(rows) =>
         rows.length > 0 &&
         html`<${Action} lacks=${first(...rows.map((c) => lacksOwner(c.user)))} onClick=${() =>
@@ -187,9 +188,10 @@ const channelColumns = () => {
 };
 
 export function renderChannels() {
-  const source = useServerList(ofVHost('channels'), { usual: { sort: 'name' }, on: ['overview'] });
+  const columns = channelColumns();
+  const source = useServerList(ofVHost('channels'), { columns, usual: { sort: 'name' }, on: ['overview'] });
   return html`<h1>${t('channels.title')}</h1>
-    <${Table} id="channels" caption=${t('channels.title')} source=${source} columns=${channelColumns()} keyOf=${(c) => c.name} onOpen=${(c) => open(Connection, { name: c.connection_details.name })}
+    <${Table} id="channels" caption=${t('channels.title')} source=${source} columns=${columns} keyOf=${(c) => c.name} onOpen=${(c) => open(Connection, { name: c.connection_details.name })}
       empty=${html`<${Empty} title=${t('channels.none')} text=${t('channels.none_text')} />`} />`;
 }
 
@@ -233,8 +235,9 @@ const consumerColumns = () => [
 ];
 
 export function renderConsumers() {
-  const source = useServerList(within('consumers'), { usual: { sort: 'queue.name' }, on: ['queues'] });
+  const columns = consumerColumns();
+  const source = useServerList(within('consumers'), { columns, usual: { sort: 'queue.name' }, on: ['queues'] });
   return html`<h1>${t('consumers.title')}</h1>
-    <${Table} id="consumers" caption=${t('consumers.title')} source=${source} columns=${consumerColumns()} keyOf=${(c) => `${c.consumer_tag} ${c.channel_details.name}`}
+    <${Table} id="consumers" caption=${t('consumers.title')} source=${source} columns=${columns} keyOf=${(c) => `${c.consumer_tag} ${c.channel_details.name}`}
       empty=${html`<${Empty} title=${t('consumers.nobody')} text=${t('consumers.none_text')} />`} />`;
 }

@@ -92,7 +92,7 @@ export async function removeExchanges(all) {
 export function render() {
   const picked = useKept('selection', new Set());
   const columns = columnsOf();
-  const source = useServerList(within('exchanges'), { usual: { sort: 'name' }, on: ['queues'] });
+  const source = useServerList(within('exchanges'), { columns, usual: { sort: 'name' }, on: ['queues'] });
   return html`<div class="page-head"><h1>${t('exchanges.title')}</h1>
       <${Action} lacks=${rightsIn(oneVHost.value).any('configure')} onClick=${() => createExchange()}><${Icon} name="plus" /> ${t('exchange.create')}</${Action}></div>
     <${Table} id="exchanges" caption=${t('exchanges.title')} source=${source} columns=${columns} keyOf=${(e) => `${e.name || 'amq.default'} · ${e.vhost}`} selection=${picked}

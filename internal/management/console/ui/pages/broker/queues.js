@@ -119,6 +119,7 @@ export function render() {
   // There is no row of sums: a page in the order of names reads the queues of that page only, and sums would read all of
   // them each five seconds. The overview has the sums of a virtual host, which the broker counts as it goes.
   const server = useServerList(isFilter ? '' : within('queues'), {
+    columns,
     query: { lengths_age: 60, lengths_incr: 5 },
     usual: growing ? { sort: growth, reverse: true } : { sort: 'name' },
     on: ['queues'],
@@ -128,7 +129,7 @@ export function render() {
     enabled: isFilter,
     keep: false,
   });
-  const here = useRows(found, columns, { search: (q) => q.name });
+  const here = useRows(found, columns);
   const source = isFilter ? here : server;
   const changed = (done) => {
     if (!done) return;

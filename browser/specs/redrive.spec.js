@@ -346,6 +346,16 @@ world.test('what is wrong with a filter is said in the language of the page', { 
     .filter({ hasText: c.say('fault.field', { a: 'resaon' }) })
     .waitFor();
   await c.accessible();
+  await c.open('/letters?view=list');
+  const field = c.page.getByRole('combobox', { name: c.say('filter.label'), exact: true });
+  await field.fill('resaon:x');
+  await c.page.keyboard.press('Enter');
+  await until('what was refused to be where it was typed', async () => (await field.inputValue()) === 'resaon:x');
+  assert.equal(await c.page.locator('.filter-box .chip').count(), 0);
+  await c.accessible();
+  await field.fill(`${c.say('letters.reason')}：${c.say('reason.delivery_limit')}`);
+  await c.page.keyboard.press('Enter');
+  await c.page.waitForURL((url) => url.searchParams.get('filter') === 'reason:delivery_limit');
 });
 
 world.test('dead letters without an exception are counted below the groups', async (c) => {

@@ -43,6 +43,8 @@ func TestMatch(t *testing.T) {
 		{"", true}, {"  ", true},
 		{"reason:expired", true}, {"reason:rejected", false}, {"-reason:expired", false}, {"-reason:maxlen", true},
 		{"reason:rejected|expired", true}, {"REASON:Expired", true}, {"reason:exp*", true}, {"reason:ttl", true}, {"first-reason:nack", true},
+		{"reason:已过期", true}, {`reason:"Delivery limit"`, false}, {`-reason:"投递次数上限"`, true},
+		{`reason:"length limit exceeded"|expired`, true},
 		{"first_reason:rejected", true}, {"reason:*", true}, {"cause:*", false}, {"cause:\"\"", true}, {"-cause:*", true},
 		{"queue:orders.dlq", true}, {"queue:orders", false}, {"queue:orders.*", true}, {"queue:*.dlq", true}, {"queue:orders*", true},
 		{"queue:*dlq", true}, {"queue:#", true}, {"queue:#.dlq", true}, {"queue:orders.#", true}, {"queue:orders.dlq.#", true},

@@ -169,20 +169,28 @@ func (t *term) span(s string, read func(string) (span, error), now int64) (span,
 	return span{now - min(n.max, amountMax), now - max(n.min, -amountMax)}, nil
 }
 
-// synonyms are words of other dialects, and of people.
+// synonyms are words of other dialects, of people, and what the console calls the words in both languages, of which a
+// test of its dictionaries knows. Those of several words are quoted.
 var synonyms = map[string]string{"reject": "rejected", "nack": "rejected", "nacked": "rejected", "expire": "expired", "ttl": "expired",
 	"max_len": "maxlen", "max_length": "maxlen", "overflow": "maxlen", "limit": "delivery_limit",
-	"拒绝": "rejected", "被拒绝": "rejected", "已拒绝": "rejected", "过期": "expired", "已过期": "expired"}
+	"拒绝": "rejected", "被拒绝": "rejected", "已拒绝": "rejected", "过期": "expired", "已过期": "expired",
+	"delivery limit": "delivery_limit", "length limit exceeded": "maxlen", "republished by a client": Republished,
+	"unacknowledged": "unacked", "dead_letter cycle": "cycle", "delivery limit reached": "delivery_limit",
+	"dead_lettered too many times": "hops", "dead_letter exchange missing": "no_exchange", "no queue bound": "no_route",
+	"target queue full": "refused", "被消费者拒绝": "rejected", "超出长度上限": "maxlen", "投递次数上限": "delivery_limit",
+	"由客户端重新发布": Republished, "就绪": "ready", "未确认": "unacked", "等待中": "waiting", "挂起": "held", "无主": "lost", "已定时": "scheduled",
+	"死信循环": "cycle", "达到投递次数上限": "delivery_limit", "死信路由次数过多": "hops", "死信交换机不存在": "no_exchange", "没有绑定的队列": "no_route",
+	"目标队列已满": "refused", "已丢弃": "discarded"}
 
 // word adds one of the few words that the field has, or a pattern for them.
 func (t *term) word(w *written, i int, v []chunk) (known []string, err error) {
 	s := joined(v)
-	if isSoft(v, s) && !strings.ContainsAny(s, "*?") {
-		s = fullwidth.FoldText(s)
-		s = strings.ReplaceAll(strings.ToLower(s), "-", "_")
-		if to, ok := synonyms[s]; ok && !slices.Contains(t.field.words, s) {
-			s = to
-		}
+	asked := isSoft(v, s) && !strings.ContainsAny(s, "*?")
+	s = strings.ReplaceAll(strings.ToLower(fullwidth.FoldText(s)), "-", "_")
+	if to, ok := synonyms[s]; ok && !slices.Contains(t.field.words, s) && (asked || slices.Contains(t.field.words, to)) {
+		s, asked = to, true
+	}
+	if asked {
 		if !slices.Contains(t.field.words, s) {
 			return t.field.words, fmt.Errorf("%s has no value %q", t.field.Name, joined(v))
 		}

@@ -1,7 +1,7 @@
 // What the pages about messages compute: filters as chips, the path of a dead letter, the calendar, payloads.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { and, quote, split, suggest, without } from '../pages/messages/filter.js';
+import { and, inTerms, quote, split, suggest, without } from '../pages/messages/filter.js';
 import { originOf, stops, total, wayOf } from '../pages/messages/timeline.js';
 import { accountOf } from '../pages/messages/exception.js';
 import { intoSame, meant, optionsFor } from '../pages/deadletters/job-preview.js';
@@ -115,6 +115,38 @@ test('a field is suggested with what it is called, and found by that', () => {
   assert.deepEqual(found('reason：过期'), [['reason:expired', '已过期']]);
   assert.deepEqual(found('queue:原'), [['queue:原因', '']]);
   assert.equal(found('').length, 10);
+  const titled = suggest('原因：过', 4, {}, gloss, [['原因', 'reason']]);
+  assert.deepEqual(
+    titled.map((x) => x.term),
+    ['reason:expired'],
+  );
+});
+
+test('fields and values that are called as the console calls them become those of filters', () => {
+  const called = {
+    fields: [
+      ['原因', 'reason'],
+      ['关联 ID（correlation ID）', 'correlation-id'],
+      ['Message ID', 'message-id'],
+    ],
+    values: [
+      ['投递次数上限', 'reason', 'delivery_limit'],
+      ['已过期', 'reason', 'expired'],
+      ['delivery limit', 'reason', 'delivery_limit'],
+      ['length limit exceeded', 'reason', 'maxlen'],
+    ],
+  };
+  for (const [typed, meant] of [
+    ['原因：投递次数上限', 'reason:delivery_limit'],
+    ['x -原因:已过期｜投递次数上限 y', 'x -reason:expired|delivery_limit y'],
+    ['关联 ID（correlation ID）：17', 'correlation-id:17'],
+    ['message id: 4711', 'message-id:4711'],
+    ['Reason: Delivery limit age:>1h', 'Reason:delivery_limit age:>1h'],
+    ['reason:expired|length limit exceeded', 'reason:expired|maxlen'],
+    ['"原因：已过期" body:"reason:delivery limit"', '"原因：已过期" body:"reason:delivery limit"'],
+    ['原因不明：已过期 queue:orders.dlq', '原因不明：已过期 queue:orders.dlq'],
+  ])
+    assert.equal(inTerms(typed, called), meant);
 });
 
 const death = (queue, reason, time, count = 1, more = {}) => ({

@@ -306,6 +306,19 @@ test('a field that is written as it is called in Chinese is refused with its nam
   }
 });
 
+test('a filter has the words of the console for the values of its fields', () => {
+  const go = readFileSync(`${root}/../../../filter/parse.go`, 'utf8');
+  const meant = new Map(
+    [...go.matchAll(/"([^"]+)":\s+("[\w]+"|Republished)/g)].map((m) => [m[1], m[2].replaceAll('"', '')]),
+  );
+  for (const [name, values] of fields.filter(([f]) => ['reason', 'state', 'cause'].includes(f)))
+    for (const all of [en, zh])
+      for (const value of values) {
+        const called = all[`${name}.${value}`].toLowerCase().replaceAll('-', '_');
+        if (called !== value) assert.equal(meant.get(called)?.toLowerCase(), value, called);
+      }
+});
+
 test('no text stands in a module', () => {
   // A word between tags that is no expression: names that no language translates are allowed.
   const names = /^(Bartleby|Ctrl K|AMQP|HTTP|x-[\w-]+|[\W\d_]*)$/;

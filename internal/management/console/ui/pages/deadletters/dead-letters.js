@@ -18,7 +18,7 @@ import { Action } from '../../lib/action.js';
 import { OneVHost, oneVHost } from '../../lib/vhosts.js';
 import { keyOf, page } from '../messages/address.js';
 import { IndexState, MessagesTable, useCompleted, useFound, useMessages } from '../messages/message-table.js';
-import { FilterBox } from '../messages/filter-box.js';
+import { FilterBox, useRefusal } from '../messages/filter-box.js';
 import { beginRedrive, scopesByFilter } from './redrive.js';
 import { atOnce, countOf, scopesOf } from './job-scopes.js';
 import { discardLabel } from './discard-label.js';
@@ -103,6 +103,7 @@ function Groups({ vhost, by, filter, waiting, lost }) {
     [vhost, by, asked],
     { on: ['letters'] },
   );
+  useRefusal(got.error);
   const wrong = got.error?.status === 400 ? t('filter.invalid') : ''; // then no groups are those of the filter
   const groups = wrong ? undefined : got.data;
   const within = (term) => and(asked, term);

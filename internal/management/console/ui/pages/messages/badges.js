@@ -21,11 +21,11 @@ export function State({ state }) {
 export function faultOf(error) {
   const fault = read(error?.reason);
   if (!fault) return reasonOf(error);
-  const { kind, term, position, known } = fault;
+  const { kind, term, known } = fault;
   const what =
     kind === 'other' ? fault.text : kind.startsWith('duration.') ? t(kind, fault) : t(`fault.${kind}`, fault);
   return sentences(
-    term ? t('filter.fault_at', { term, position, what }) : what,
+    term ? t('filter.fault_at', { term, what }) : what,
     known.length > 0 && t('filter.known', { known: known.join(t('frame.comma')) }),
   );
 }

@@ -1,13 +1,22 @@
 // The field for filters: terms as chips, suggestions while typing, saved searches.
-import { html, useEffect, useId, useRef, useState } from '../../lib/html.js';
+import { html, signal, useEffect, useId, useRef, useState } from '../../lib/html.js';
 import { has, t } from '../../lib/i18n.js';
 import { Icon } from '../../lib/icon.js';
+import { route } from '../../lib/router.js';
 import { pref } from '../../lib/store.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { composing, toRows } from '../../lib/focus.js';
-import { and, split, suggest, without } from './filter.js';
+import { and, fields, inTerms, split, suggest, without } from './filter.js';
 
 const saved = pref('filters', []);
+const refusal = signal(''); // the filter that the broker refused last
+
+// useRefusal tells the field of the error of a list, which may be that its filter is refused.
+export function useRefusal(error) {
+  useEffect(() => {
+    if (error?.status === 400) refusal.value = route.value.query.filter || '';
+  }, [error]);
+}
 
 // gloss is what a field is called, or the value of a field that has words of its own.
 function gloss(field, value) {
@@ -15,6 +24,27 @@ function gloss(field, value) {
   const key = `${field.replace('first-', '')}.${value}`;
   return has(key) ? t(key) : '';
 }
+
+// titles are those of columns that are fields, by the keys of their texts.
+const titles = {
+  'letters.reason': 'reason',
+  'redrive.queue': 'queue',
+  'letters.source': 'source',
+  'letters.exchange': 'exchange',
+  'letters.key': 'key',
+  'letters.message_id': 'message-id',
+  'letters.state': 'state',
+  'letters.size': 'size',
+};
+
+// called is what the page calls fields and their values, as inTerms wants it.
+const called = () => ({
+  fields: [
+    ...fields.filter(([f]) => !f.endsWith('.')).map(([f]) => [gloss(f), f]),
+    ...Object.entries(titles).map(([key, f]) => [t(key), f]),
+  ],
+  values: fields.flatMap(([f, values]) => values.filter((v) => gloss(f, v)).map((v) => [gloss(f, v), f, v])),
+});
 
 // FilterBox shows filter; change is given another one, which is what was typed once Enter or the button is pressed, and until then it
 // says that this does not count yet. known are names to suggest, by field; example is one, in words.
@@ -24,30 +54,39 @@ export function FilterBox({ filter, change, known, error, example = t('filter.pl
   const [at, setAt] = useState(-1);
   const input = useRef();
   const id = useId();
-  const chips = split(filter);
+  const [tried, setTried] = useState(null); // what was typed last: {before, text, filter}, the filters before it and with it
+  const refused = tried?.filter === filter && refusal.value === filter; // what was typed last can be put right where it was typed
+  const base = refused ? tried.before : filter;
+  const chips = split(base);
+  useEffect(() => {
+    if (refused) setText((now) => (now ? `${tried.text} ${now}` : tried.text));
+  }, [refused]);
   useShortcuts({ '/': ['keys.filter', () => input.current.focus()] });
   useEffect(() => setAt(-1), [text]);
   const offer = (value, cursor) =>
-    setOffers(document.activeElement === input.current ? suggest(value, cursor, known, gloss) : []);
+    setOffers(document.activeElement === input.current ? suggest(value, cursor, known, gloss, called().fields) : []);
   const take = (o) => {
     const next = text.slice(0, o.start) + o.term + text.slice(o.end);
     if (/[:.]$/.test(o.term)) {
       setText(next);
       requestAnimationFrame(() => offer(next, next.length));
     } else {
-      setText('');
-      setOffers([]);
-      change(split(next).reduce((f, x) => and(f, x.text), filter));
+      apply(next);
     }
     input.current.focus();
   };
-  const commit = () => {
+  const apply = (typed) => {
     setOffers([]);
-    if (!text.trim()) return;
-    change(split(text).reduce((f, x) => and(f, x.text), filter));
+    if (!typed.trim() && !refused) return;
     setText('');
+    const next = split(inTerms(typed, called())).reduce((f, x) => and(f, x.text), base);
+    if (typed.trim()) setTried({ before: base, text: typed, filter: next });
+    if (next === filter && refused)
+      setText(typed); // the same again
+    else change(next);
   };
-  const pending = text.trim() !== '';
+  const commit = () => apply(text);
+  const pending = text.trim() !== '' && !(refused && text === tried.text);
   const drop = (rest) => {
     change(rest);
     input.current.focus(); // the button goes
@@ -61,7 +100,7 @@ export function FilterBox({ filter, change, known, error, example = t('filter.pl
     else if (e.key === 'Escape') offers.length ? setOffers([]) : toRows();
     else if (e.key === 'Backspace' && !text && chips.length) {
       setText(chips.at(-1).text);
-      change(without(filter, chips.length - 1));
+      change(without(base, chips.length - 1));
     } else return;
     e.preventDefault();
   };
@@ -71,7 +110,7 @@ export function FilterBox({ filter, change, known, error, example = t('filter.pl
       ${chips.map(
         (c, i) => html`<span class=${`chip ${c.not ? 'not' : ''}`} key=${c.text}>
         <span>${c.not && html`<b>${t('filter.not')} </b>`}${c.field && html`<b>${c.field}</b> `}${c.value}</span>
-        <button type="button" class="plain" aria-label=${t('filter.remove', { term: c.text })} onClick=${() => drop(without(filter, i))}><${Icon} name="cross" /></button></span>`,
+        <button type="button" class="plain" aria-label=${t('filter.remove', { term: c.text })} onClick=${() => drop(without(base, i))}><${Icon} name="cross" /></button></span>`,
       )}
       <input type="text" ref=${input} role="combobox" aria-label=${t('filter.label')} aria-expanded=${offers.length > 0} aria-controls=${id} aria-autocomplete="list"
         aria-activedescendant=${at >= 0 ? `${id}-${at}` : undefined} aria-invalid=${error ? 'true' : undefined} aria-describedby=${pending ? `${id}-pending` : undefined} placeholder=${chips.length ? '' : example} value=${text} spellcheck="false" autocomplete="off"

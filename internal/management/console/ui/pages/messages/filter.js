@@ -55,6 +55,38 @@ export function and(text, term) {
   return split(text).some((x) => x.text === term) ? text.trim() : `${text.trim()} ${term}`.trim();
 }
 
+const pattern = (texts) =>
+  texts
+    .sort((a, b) => b.length - a.length)
+    .map((x) => x.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+    .join('|');
+
+// inTerms writes what was typed as the filter language has it: names of fields and values that are called as the console calls them, of
+// however many words, become those of the language. What is quoted stays. called are the texts of each: {fields: [[text, field]], values:
+// [[text, field, value]]}.
+export function inTerms(typed, called) {
+  const name = new Map(called.fields.map(([text, field]) => [text.toLowerCase(), field]));
+  const ofFields = new RegExp(`(^|\\s)([-－]?)(${pattern([...name.keys()])})\\s*[:：]\\s*(?=\\S)`, 'giu');
+  const words = new Map(called.values.map(([text, field, value]) => [`${field} ${text.toLowerCase()}`, value]));
+  const texts = pattern(called.values.map(([text]) => text));
+  const ofValues = new RegExp(
+    `(^|\\s)([-－]?)([\\w-]+)[:：]\\s*((?:${texts}|[\\w*?]+)(?:[|｜](?:${texts}|[\\w*?]+))*)(?=\\s|$)`,
+    'giu',
+  );
+  return typed
+    .split(/("(?:\\.|[^"\\])*"?)/s)
+    .map((part, i) => {
+      if (i % 2) return part;
+      return part
+        .replace(ofFields, (_, before, not, text) => `${before}${not}${name.get(text.toLowerCase())}:`)
+        .replace(ofValues, (all, before, not, field, given) => {
+          const parts = given.split(/[|｜]/).map((x) => words.get(`${field.toLowerCase()} ${x.toLowerCase()}`) ?? x);
+          return parts.join('|') === given ? all : `${before}${not}${field}:${parts.join('|')}`;
+        });
+    })
+    .join('');
+}
+
 // fields are what may be asked for, each with the values that there are, or an example of one.
 /** @type {[string, string[]][]} */
 export const fields = [
@@ -94,8 +126,9 @@ export const fields = [
 ];
 
 // suggest lists what the term at the cursor may become: {term, gloss, start, end}. known are names by field: {queue: [...]}. gloss is
-// what a field, or a value of it, is called in the language of the page, or '': these words find it, too.
-export function suggest(text, cursor, known = {}, gloss = (_field, _value) => '') {
+// what a field, or a value of it, is called in the language of the page, or '': these words find it, too. called are
+// what fields are called besides: [[text, field]].
+export function suggest(text, cursor, known = {}, gloss = (_field, _value) => '', called = []) {
   const here = split(text).find((x) => x.start <= cursor && cursor <= x.end) || {
     text: '',
     start: cursor,
@@ -115,7 +148,10 @@ export function suggest(text, cursor, known = {}, gloss = (_field, _value) => ''
       .slice(0, 10)
       .map((f) => make(f.name.endsWith('.') ? f.name : f.name + ':', f.said));
   }
-  const name = plain.slice(0, at);
+  const given = plain.slice(0, at);
+  const name = fields.some(([f]) => f === given)
+    ? given
+    : (called.find(([x]) => x.toLowerCase() === given)?.[1] ?? given);
   const value = plain.slice(at + 1).replace(/^"/, '');
   const names = known[name];
   const of = names || fields.find(([f]) => f === name)?.[1] || [];

@@ -12,6 +12,7 @@ import { useShortcuts } from '../../lib/keys.js';
 import { exceptionOf, keyOf, page, placeOf, readSome, reasonOf, rowsOf, sourceOf, withHeaders } from './address.js';
 import { total } from './timeline.js';
 import { Reason, State } from './badges.js';
+import { useRefusal } from './filter-box.js';
 
 const portion = 100; // messages that are shown at a time; one more is read, which says that there are more
 
@@ -33,6 +34,7 @@ export function useMessages(list, query, { hold = false } = {}) {
   useCompleted(still ? { data: null } : first, key);
   const latest = useRef(key);
   latest.current = key;
+  useRefusal(first.error);
   const wrong = first.error?.status === 400 ? t('filter.invalid') : ''; // then no list is that of the filter
   const now = wrong ? null : more || first.data;
   const items = useMemo(() => now?.items.slice(0, now.most ?? begin.current) || [], [now]);

@@ -15,7 +15,7 @@ import { count, grid, heat, range, step } from './calendar.js';
 import { countDue, useDue } from './due-counts.js';
 import { faultOf } from '../messages/badges.js';
 import { split } from '../messages/filter.js';
-import { FilterBox } from '../messages/filter-box.js';
+import { FilterBox, useRefusal } from '../messages/filter-box.js';
 import { act, lacks, move, originOf, scheduleKey, untilDue } from './actions.js';
 import { delayedCode } from '../code/clients.js';
 import { scheduledCommand } from '../code/commands.js';
@@ -140,6 +140,7 @@ function Waiting({ all, chosen, view, at, slot, filter, whole, changed }) {
     got.refresh();
     list.refresh();
   };
+  useRefusal(list.error);
   const wrong = list.error?.status === 400 ? faultOf(list.error) : '';
   const period = { month: month(at), day: day(at), hour: `${day(at)} ${clock(from)} – ${clock(until)}` }[view];
   const searched = part ? `${clock(part.from)} – ${clock(part.until)}` : period;

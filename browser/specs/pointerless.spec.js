@@ -74,6 +74,8 @@ world.test('JSON is called wrong when the typing pauses, not at each key', async
   await c.page.keyboard.type('{"a":[1,2', { delay: 30 });
   assert.equal(await alerts.count(), 0);
   await alerts.waitFor();
+  await c.field('policies.pattern').fill('＾订单＄');
+  await c.text('policies.wide', { wide: '＾ ＄', narrow: '^订单$' }).waitFor();
 });
 
 world.test('what a filter has found is announced', async (c) => {

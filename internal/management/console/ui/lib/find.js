@@ -2,9 +2,12 @@
 
 const han = /\p{Script=Han}/u;
 
-// wordsOf are the words of a text; Chinese, which has no spaces, is apart from what is not.
+// folded is a text with full-width characters as plain ones, as an input method may write them.
+export const folded = (text) => text.normalize('NFKC');
+
+// wordsOf are the words of a text, with full-width characters as plain ones; Chinese, which has no spaces, is apart from what is not.
 export const wordsOf = (text) =>
-  text
+  folded(text)
     .toLowerCase()
     .split(/\s+|(?<=\p{Script=Han})(?=[\w.])|(?<=[\w.])(?=\p{Script=Han})/u)
     .filter(Boolean);

@@ -5,7 +5,8 @@ import { num } from './i18n.js';
 import { api } from './api.js';
 import { route, setQuery } from './router.js';
 import { useData } from './live.js';
-import { folded, isRegex, order, matches } from './order.js';
+import { folded } from './find.js';
+import { isRegex, order, matches } from './order.js';
 
 const sizeUsual = 50;
 const shortMax = 500; // rows, the most that the API has on a page

@@ -1,4 +1,5 @@
 // Sorting, filtering and exporting of rows. Pure.
+import { folded } from './find.js';
 
 // order sorts a copy: numbers by size, texts as people sort them, what is missing last.
 export function order(rows, value, reverse) {
@@ -14,9 +15,6 @@ export function order(rows, value, reverse) {
     })
     .map(([, row]) => row);
 }
-
-// folded is a text with full-width letters and signs as plain ones, as an input method may write them.
-export const folded = (text) => text.normalize('NFKC');
 
 // matches tells whether a text has another in it, whatever their case and width. A regular expression that is none matches nothing.
 export function matches(text, wanted, regex) {

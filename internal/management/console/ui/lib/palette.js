@@ -1,7 +1,7 @@
 // The command palette: pages, things by name, messages by message id, and what can be done from anywhere.
 import { html, useState, useEffect, useRef, useId } from './html.js';
 import { has, t } from './i18n.js';
-import { ranked, wordsOf } from './find.js';
+import { folded, ranked, wordsOf } from './find.js';
 import { api } from './api.js';
 import { go, to } from './router.js';
 import { Dialog } from './layers.js';
@@ -115,7 +115,8 @@ export function Palette({ close, pages, actions, lookUp: ofPages }) {
   </${Dialog}>`;
 }
 
-async function lookUp(text, abort) {
+async function lookUp(given, abort) {
+  const text = folded(given);
   const one = async (list, kind, make) => {
     const got = await api
       .get(list, { page: 1, page_size: 6, name: text, columns: 'name,vhost', disable_stats: 'true' }, { signal: abort })

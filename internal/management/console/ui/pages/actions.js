@@ -6,10 +6,10 @@ import { matchPath } from '../lib/paths.js';
 import { open } from '../lib/layers.js';
 import { fileAt } from '../lib/states.js';
 import { oneVHost, vhost, vhosts, within } from '../lib/vhosts.js';
-import { named, wordsOf } from '../lib/find.js';
+import { folded, named, wordsOf } from '../lib/find.js';
 import { rightsIn } from '../lib/rights.js';
-import { lacksIn } from './deadletters/lacks.js';
 import { quote } from './messages/filter.js';
+import { lacksIn } from './deadletters/lacks.js';
 
 // actions are {title, needs, lacks, run}: title is the key of a text, needs the tag without which an action is not offered, lacks says
 // what else is missing. also.TITLE are other words that find one.
@@ -87,8 +87,7 @@ function ends() {
 
 // lookUp finds jobs by number, and what can be done to queues that are named: {kind, title, run}.
 export async function lookUp(text, abort) {
-  const asked = text.toLowerCase();
-  const number = /\d+$/.exec(asked)?.[0];
+  const number = /\d+$/.exec(folded(text))?.[0];
   const seen = vhost.value ? [vhost.value] : vhosts.value;
   const ofJobs =
     number &&

@@ -390,6 +390,8 @@ test('what is wrong with JSON is said with its place, in the words of each brows
   assert.deepEqual(here('{x'), ['at', 1, 2]);
   assert.deepEqual(here('{"a": 1,\n "b" 2}'), ['at', 2, 6]);
   assert.deepEqual(here('abc'), ['token', 'a']);
+  assert.deepEqual(here('{"a"：1}'), ['wide', 1, 5, '：']);
+  assert.deepEqual(here('{\n“a”: 1}'), ['wide', 2, 1, '“']);
   for (const cut of ['', '{"a":1\n', '[1,', '{"a":"b']) assert.deepEqual(here(cut), ['cut'], cut);
   const firefox = "JSON.parse: expected property name or '}' at line 1 column 2 of the JSON data";
   assert.deepEqual(of(firefox, '{x'), ['at', 1, 2]);

@@ -4,6 +4,7 @@ import { t } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { go, href, letGo, up, visits } from '../../lib/router.js';
+import { folded } from '../../lib/find.js';
 import { attempt, toast, useDraft } from '../../lib/layers.js';
 import { NumberField, Select, TextArea, TextField } from '../../lib/form.js';
 import { Codes } from '../../lib/code.js';
@@ -59,6 +60,13 @@ export function render({ query, title }) {
   return html`<p class="crumbs"><a href=${up('/policies', list)}>${t('policies.title')}</a></p>
     <div class="page-head"><h1>${title}</h1>${got.data && html`<${Action} lacks=${lacks} onClick=${remove}><${Icon} name="discard" /> ${t('queues.delete')}</${Action}>`}</div>
     ${got.data !== undefined ? html`<${Editor} key=${visits.value + (query.policy ? vhost : '')} operator=${operator} vhost=${vhost} known=${got.data} query=${query} />` : got.error ? html`<${Failure} error=${got.error} retry=${got.refresh} />` : html`<${Loading} />`}`;
+}
+
+// hintOf is what there is to know of a pattern: signs of Chinese keyboards are none of an expression, and match only themselves.
+function hintOf(pattern) {
+  const wide = [...new Set(pattern.match(/[\uff01-\uff5e。]/g))].join(' ');
+  if (wide) return t('policies.wide', { wide, narrow: folded(pattern).replaceAll('。', '.') });
+  return lookAround(pattern) ? t('policies.re2') : t('policies.pattern_hint');
 }
 
 function begin(known, query, vhost) {
@@ -174,7 +182,7 @@ function Editor({ operator, vhost, known, query }) {
       <div class="form">
         <${TextField} label=${t('queues.name')} value=${f.name} readonly=${!!known} hint=${taken.has(f.name) ? t('policies.replaces', { name: f.name }) : undefined} onInput=${put('name')} required autofocus=${!known} />
         <${Select} label=${t('queues.vhost')} value=${f.vhost} disabled=${!!known} onInput=${put('vhost')} options=${vhosts.value.includes(f.vhost) ? vhosts.value : [f.vhost]} />
-        <${TextField} label=${t('policies.pattern')} value=${f.pattern} onInput=${put('pattern')} required error=${badPattern} hint=${lookAround(f.pattern) ? t('policies.re2') : t('policies.pattern_hint')} />
+        <${TextField} label=${t('policies.pattern')} value=${f.pattern} onInput=${put('pattern')} required error=${badPattern} hint=${hintOf(f.pattern)} />
         <${Select} label=${t('policies.apply_to')} value=${f.applyTo} onInput=${put('applyTo')} options=${kinds.map((k) => [k, t(`apply_to.${k}`)])} />
         <${NumberField} label=${t('policies.priority')} hint=${t('policies.priority_hint')} value=${f.priority} onInput=${put('priority')} />
       </div>

@@ -54,7 +54,7 @@ function Edit({ close, message: l }) {
     properties: notObject(now.properties, t('viewer.properties')),
     headers: notObject(now.headers, t('viewer.headers')),
   };
-  const warn = !binary && isJSON(before.payload) && !isJSON(now.payload) ? t('resend.no_json') : '';
+  const warn = !binary && isJSON(before.payload) ? notJSON(now.payload, t('viewer.body')) : '';
   const bad = wrong.properties || wrong.headers;
   const rerouted = now.exchange !== before.exchange || now.key !== before.key;
   const same = review?.outcome === 'same_queue';
@@ -142,9 +142,23 @@ function notObject(text, what) {
     const v = JSON.parse(text);
     return v && typeof v === 'object' && !Array.isArray(v) ? '' : t('form_words.json_object', { what });
   } catch (e) {
-    const { key, params } = jsonFault(e.message, text);
-    return t(key, { what, ...params });
+    return faultIn(e, text, what);
   }
+}
+
+// notJSON says what is wrong with a text that is to be JSON, '' if nothing is.
+function notJSON(text, what) {
+  try {
+    JSON.parse(text);
+    return '';
+  } catch (e) {
+    return faultIn(e, text, what);
+  }
+}
+
+function faultIn(error, text, what) {
+  const { key, params } = jsonFault(error.message, text);
+  return t(key, { what, ...params });
 }
 
 // Whereto says which queues the message reaches, and what becomes of the original.

@@ -240,6 +240,7 @@ world.test('the page of a queue says in words how it retries', { language: 'zh-C
     .getByRole('definition')
     .filter({ hasText: words.join(' · ') })
     .waitFor();
+  await c.text('queue.limit_of_retries', { limit: '20', n: 3 }).waitFor();
   assert.equal(await c.page.getByText('steps:').count(), 0);
 });
 

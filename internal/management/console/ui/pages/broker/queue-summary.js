@@ -10,6 +10,7 @@ import { Ago } from '../../lib/time.js';
 import { Check } from '../../lib/form.js';
 import { setting } from '../../lib/known.js';
 import { Stat, choiceName, queueType, rateOf } from './parts.js';
+import { effective } from './settings.js';
 import { Args, Badges, readable, settingName, writtenOf } from './setting-parts.js';
 import { Findings, Paths } from './follow.js';
 import { Way } from './graph-view.js';
@@ -67,6 +68,14 @@ function Settings({ of }) {
   </section>`;
 }
 
+// deliveryLimit is the limit in words, with that of delayed retries if it is lower: a message dies by whichever comes first.
+function deliveryLimit(q) {
+  const limit = q.delivery_limit === 'unlimited' ? t('queue.unlimited') : num(q.delivery_limit);
+  const attempts = q.delayed_retry ? effective(q, 'delayed-retry-attempts')?.value : 0;
+  const lower = attempts > 0 && (q.delivery_limit === 'unlimited' || attempts < q.delivery_limit);
+  return lower ? t('queue.limit_of_retries', { limit, n: attempts }) : limit;
+}
+
 export function Summary({ vhost, name, queue: q, at }) {
   const readings = useReadings(q, at);
   const explained = useData(
@@ -111,7 +120,7 @@ export function Summary({ vhost, name, queue: q, at }) {
       <dt>${t('queue.arguments')}</dt><dd><${Args} of=${q.arguments} /></dd>
       ${q.head_message_timestamp && html`<dt>${t('queue.head')}</dt><dd><${Ago} at=${q.head_message_timestamp * 1000} /></dd>`}
       ${q.idle_since && html`<dt>${t('queue.idle')}</dt><dd><${Ago} at=${q.idle_since} /></dd>`}
-      <dt class="cap">${t('setting.delivery-limit')}</dt><dd>${q.delivery_limit === 'unlimited' ? t('queue.unlimited') : num(q.delivery_limit)}</dd>
+      <dt class="cap">${t('setting.delivery-limit')}</dt><dd>${deliveryLimit(q)}</dd>
       ${q.delayed_retry && explained.data && html`<dt class="cap">${t('setting.delayed-retry-type')}</dt><dd>${retries(explained.data.settings)}</dd>`}
       ${q.next_delayed_at && html`<dt>${t('queue.next_retry')}</dt><dd>${t('unit.from_now', { time: left(q.next_delayed_at - Date.now()) })}</dd>`}
       ${q.owner_pid_details && html`<dt>${t('queue.owner')}</dt><dd>${q.owner_pid_details.name}</dd>`}

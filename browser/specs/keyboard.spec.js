@@ -247,6 +247,11 @@ world.test('an error of a page is said until it is left, or Escape is pressed', 
   await c.page.keyboard.press('Escape');
   await bad.waitFor({ state: 'detached' });
   await fail();
+  await c.button('publish.do').click();
+  const said = await c.dialog.locator('.toast.bad').boundingBox();
+  const buttons = await c.dialog.locator('footer').boundingBox();
+  assert.ok(said.y + said.height <= buttons.y, 'what is said covers the buttons of the dialog');
+  await c.button('frame.close', {}, c.dialog.locator('footer')).click();
   await c.page
     .getByRole('link', { name: c.say('queues.title'), exact: true })
     .first()

@@ -64,6 +64,15 @@ export function Dialog({ title, close, children, actions, wide, light = false, c
     const field = el.querySelector('[autofocus]') || first.find((x) => x.matches(fields) && editable(x));
     const body = el.querySelector('.dialog-body');
     begin(field || body); // not the cross, which comes first: Enter would close the dialog
+    // A first field that is loaded gets the focus when it is there, unless somebody has begun elsewhere.
+    const late = new MutationObserver(() => {
+      const first = el.querySelector('[autofocus]');
+      if (first && first !== document.activeElement) begin(first);
+      if (first) late.disconnect();
+    });
+    const begun = () => late.disconnect();
+    if (!el.querySelector('[autofocus]')) late.observe(body, { childList: true, subtree: true });
+    for (const deed of ['keydown', 'pointerdown']) el.addEventListener(deed, begun, { once: true });
     let height = 0;
     const lower = new ResizeObserver(() => {
       const at = document.activeElement;
@@ -73,6 +82,7 @@ export function Dialog({ title, close, children, actions, wide, light = false, c
     lower.observe(body);
     return () => {
       lower.disconnect();
+      begun();
       if (el.open) el.close();
       const to = before && before !== document.body && before.isConnected ? before : document.getElementById('main');
       to?.focus({ preventScroll: true });
@@ -119,8 +129,8 @@ export function Dialog({ title, close, children, actions, wide, light = false, c
       <button type="button" class="plain" onClick=${leave} aria-label=${t('frame.close')}><${Icon} name="cross" /></button></header>
     <div class="dialog-body" tabindex="-1">${children}</div>
     ${fault && html`<p class="banner bad fault" role="alert" id=${`${id}-fault`}><${Icon} name="warning" /> <span>${fault.text}</span></p>`}
-    ${actions && html`<footer>${actions}</footer>`}
-    <${Toasts} on=${layer} /><p class="hidden" role="status">${layer === top() && announced.value}</p>
+    <${Toasts} on=${layer} />
+    ${actions && html`<footer>${actions}</footer>`}<p class="hidden" role="status">${layer === top() && announced.value}</p>
   </dialog>`;
 }
 

@@ -151,6 +151,9 @@ const typed = [
   ['en', 'canary', 'jobs.title'],
   ['en', 'logout', 'frame.log_out'],
   ['en', 'help', 'keys.help'],
+  ['en', 'ｄｌｑ', 'letters.title'],
+  ['zh-CN', '暗色', 'frame.theme', { name: '深色' }],
+  ['zh-CN', '导出', 'letters.title'],
   ['zh-CN', '取消定时', 'palette.cancel_scheduled'],
   ['zh-CN', '重试', 'palette.redrive_some'],
   ['zh-CN', '重新入队orders', 'palette.redrive', { queue: 'orders.dead' }],
@@ -263,7 +266,16 @@ world.test('an action with dots opens its dialog, which asks for the rest', asyn
   assert.equal(await c.field('publish.deliver_after', {}, later).inputValue(), '10m');
   await c.page.keyboard.press('Escape');
 
+  await c.open('/queues/%2F/mail.welcome');
+  await run('palette.publish');
+  assert.equal(await c.field('publish.key', {}, publish).inputValue(), 'mail.welcome');
+  await c.page.keyboard.press('Escape');
+
+  await c.open('/lint');
   await run('palette.redrive_some');
+  await until('the first field to have the focus', () =>
+    c.field('choose.dead_letters', {}, c.dialog).evaluate((e) => e === document.activeElement),
+  );
   await c.field('choose.dead_letters', {}, c.dialog).selectOption('payments.dead');
   await c.accessible();
   await c.button('choose.go_on', {}, c.dialog).click();

@@ -22,7 +22,7 @@ export const actions = [
   {
     title: 'palette.publish',
     lacks: () => lacksAny('write'),
-    run: () => dialogs().then((m) => m.publishTo({ vhost: oneVHost.value, exchange: '' })),
+    run: () => dialogs().then((m) => m.publishTo(addressHere())),
   },
   {
     title: 'palette.schedule',
@@ -83,6 +83,12 @@ function ends() {
   if (exchange && exchange.name !== 'amq.default') return { vhost: exchange.vhost, source: exchange.name };
   if (queue) return { vhost: queue.vhost, target: { type: 'queue', name: queue.name } };
   return { vhost: oneVHost.value };
+}
+
+// addressHere is where a message is published to: what the page that is shown is about, its queue by the default exchange.
+function addressHere() {
+  const { vhost: v, source = '', target } = ends();
+  return { vhost: v, exchange: source, routingKey: target?.name ?? '' };
 }
 
 // lookUp finds jobs by number, and what can be done to queues that are named: {kind, title, run}.

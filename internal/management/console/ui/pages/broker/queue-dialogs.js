@@ -121,10 +121,10 @@ function Publish({ close, vhost: first, exchange, routingKey = '', fixed, later 
     <${Cancel}>${t('frame.close')}</${Cancel}><button type="submit" form="publish" class="primary">${t('publish.do')}</button>`}>
     <form id="publish" class="form" onSubmit=${submit}>
       ${!fixed && vhosts.value.length > 1 && html`<${Select} label=${t('queues.vhost')} value=${vhost} onInput=${setVHost} options=${vhosts.value} />`}
-      ${fixed ? html`<${TextField} ...${exchangeField} readonly />` : html`<${NameField} ...${exchangeField} vhost=${vhost} of="exchanges" autofocus />`}
+      ${fixed ? html`<${TextField} ...${exchangeField} readonly />` : html`<${NameField} ...${exchangeField} vhost=${vhost} of="exchanges" autofocus=${!routingKey} />`}
       <${TextField} label=${t('publish.key')} value=${f.key} onInput=${put('key')} autofocus=${fixed && !routingKey} />
       ${later !== null && delay}
-      <${TextArea} className="whole" label=${t('publish.payload')} hint=${t('publish.keys_hint')} error=${payloadError} value=${f.payload} onInput=${put('payload')} rows="6" autofocus=${fixed && !!routingKey} />
+      <${TextArea} className="whole" label=${t('publish.payload')} hint=${t('publish.keys_hint')} error=${payloadError} value=${f.payload} onInput=${put('payload')} rows="6" autofocus=${!!routingKey} />
       <${TextField} label=${t('publish.content_type')} value=${f.type} onInput=${put('type')} list=${['application/json', 'text/plain', 'application/octet-stream']} />
       <${TextField} label=${t('publish.message_id')} value=${f.id} onInput=${put('id')} />
       <${Duration} label=${t('publish.expiration')} value=${f.expiration} onInput=${put('expiration')} />

@@ -134,7 +134,7 @@ func (a *accountsLog) takeCheckpoint() (machineState, bool) {
 			a.stored.Store(uint64(st.at))
 		}
 	}
-	st.sound = a.sound
+	st.sound, st.settled = a.sound, func() bool { return true } // the log writer has settled it
 	return st, st.at > 0
 }
 

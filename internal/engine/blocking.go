@@ -11,7 +11,7 @@ import (
 // alarms are what holds publishers back: those of the node, and a log without space for growing.
 func (r *runner) alarms() resource.Alarms {
 	a := r.engine.resources.Alarms()
-	if _, err := r.log.Reserve(journal.Growing); err != nil {
+	if !r.log.Has(journal.Growing) {
 		a |= resource.JournalFull
 	}
 	if a != 0 {
@@ -144,15 +144,11 @@ func withoutSession(requests []request, s *Session) []request {
 // mayWrite reports whether there is space for anything that is decided now. Without it nothing is
 // decided that has to be written: what is left of the disk is for what was decided before, and for
 // the checkpoint that gives space back.
-func (r *runner) mayWrite() bool {
-	_, err := r.log.Reserve(journal.Draining)
-	return err == nil
-}
+func (r *runner) mayWrite() bool { return r.log.Has(journal.Draining) }
 
 // updateSpace tells the vhost whether there is space for dead letters to move, and memory to hold more of them.
 func (r *runner) updateSpace() {
-	_, err := r.log.Reserve(journal.Moving)
-	cramped, lowMemory := err != nil, r.engine.resources.MemoryScarce()
+	cramped, lowMemory := !r.log.Has(journal.Moving), r.engine.resources.MemoryScarce()
 	if cramped != r.cramped || lowMemory != r.lowMemory {
 		r.cramped, r.lowMemory = cramped, lowMemory
 		r.decide(nil, &vhost.Command{Kind: vhost.SetSpace, Space: !cramped, Memory: !lowMemory})

@@ -9,7 +9,6 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/authz"
 	"github.com/bartleby-mq/bartleby/internal/deadline"
 	"github.com/bartleby-mq/bartleby/internal/engine/recordcache"
-	"github.com/bartleby-mq/bartleby/internal/journal"
 	"github.com/bartleby-mq/bartleby/internal/storage"
 	"github.com/bartleby-mq/bartleby/internal/vhost"
 	"github.com/bartleby-mq/bartleby/internal/vhost/fact"
@@ -17,12 +16,13 @@ import (
 
 // machineState is a machine's state at one index of its log.
 type machineState struct {
-	log    storage.LogID
-	at     storage.Index
-	pieces [][]byte      // of its bytes; nil: nothing has changed since the checkpoint before
-	use    vhost.Use     // of the log, a little later
-	stored func(ok bool) // the checkpoint is durable, or never will be
-	sound  func() bool   // the log has lost nothing of it
+	log     storage.LogID
+	at      storage.Index
+	pieces  [][]byte      // of its bytes; nil: nothing has changed since the checkpoint before
+	use     vhost.Use     // of the log, a little later
+	settled func() bool   // the batches up to at can no longer be replaced
+	stored  func(ok bool) // the checkpoint is durable, or never will be
+	sound   func() bool   // the log has lost nothing of it
 }
 
 // newRunner replays the log of a vhost: its checkpoint, then the batches after it.
@@ -64,11 +64,8 @@ func (e *Engine) newRunner(o *opening) (r *runner, err error) {
 		return nil, err
 	}
 	r.vhost.InterruptBy(nil)
-	next, err := r.log.Reserve(journal.Committed)
-	if err != nil {
-		return nil, err
-	}
-	r.appended, r.safe = next-1, next-1
+	r.appended = r.log.Next() - 1
+	r.safe = r.appended
 	r.safeTo.Store(uint64(r.safe))
 	r.safeIs.Store(uint64(r.safe))
 	if c, ok := e.clock.(*TestClock); ok { // moved ahead before a restart: it stands where it stood
@@ -163,6 +160,7 @@ func (r *runner) takeCheckpoint() (machineState, bool) {
 		r.vhost.UsePages(&st.use, r.pages.next)
 	})
 	pages, wrote := r.pages.next-1, r.pages.next > r.pages.first
+	st.settled = func() bool { return r.failure.Load() != nil || r.log.Settled(st.at) }
 	st.sound = func() bool {
 		return r.failure.Load() == nil && (!wrote || r.engine.writer.journal.Safe(st.log.Pages()) >= pages)
 	}

@@ -222,7 +222,7 @@ func TestClockAtRandom(t *testing.T) {
 func TestSmallCommandsShareTime(t *testing.T) {
 	t.Parallel()
 	clock := &handClock{wall: int64(1_700_000_000 * time.Second)}
-	r := &runner{time: vhostTime{clock: clock}}
+	r := &runner{time: vhostTime{clock: clock}, log: &diskLog{}}
 	// after is by how many ms the stamp of a command is later when a millisecond has passed.
 	last := r.stamp().Now
 	after := func(c vhost.Command) int64 {

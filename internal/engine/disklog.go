@@ -18,17 +18,21 @@ type Log interface {
 	// Restore hands out the newest checkpoint, which covers batch at, if there is one, and the batches after it
 	// in order. Data is lent for the call. Afterwards everything restored is safe.
 	Restore(checkpoint func(at storage.Index, state []byte) error, batch func(storage.Index, []byte) error) error
-	// Reserve comes before the machine decides: the index that the next Append will give. ErrNotLeader and a
-	// log without space for that use are told here, when nothing has happened yet.
-	Reserve(use journal.Use) (storage.Index, error)
-	// Append gives a batch away, with nothing appended since Reserve: its place is fixed on return. Then the
-	// listener hears that it became safe, or was lost. Urgent: somebody waits. It waits while too much is
-	// under way.
+	// Has reports whether a batch for that use can be appended now: it is asked before anything is decided.
+	Has(use journal.Use) bool
+	// Next returns the index that the next Append gives. The machine decides with it, so it stays the same until then:
+	// whatever else takes an index of the log is done by the runner, between two batches.
+	Next() storage.Index
+	// Append gives a batch away: its place is fixed on return. Then the listener hears that it became safe, or was
+	// lost. Urgent: somebody waits. It waits while too much is under way.
 	Append(batch []byte, urgent bool) storage.Index
 	// NextPages tells which batch of the log of pages comes next. AppendPages gives one away, and returns its index:
 	// what is appended later is not safe before it.
 	NextPages() storage.Index
 	AppendPages(batch []byte) storage.Index
+	// Settled reports whether the batches up to i are safe, and on the disk of this node: only then anything that they
+	// ended may be removed from it.
+	Settled(i storage.Index) bool
 	// Urge asks for what was appended to become safe soon.
 	Urge()
 	// ReadBatch returns a batch of the log, verified. The result is the caller's.
@@ -92,20 +96,23 @@ func (l *diskLog) AppendPages(batch []byte) storage.Index {
 	return i
 }
 
-// Reserve implements Log. Space is kept by the log writer ahead of need; it says here when what is left is for other
-// uses.
-func (l *diskLog) Reserve(use journal.Use) (storage.Index, error) {
-	if use < l.writer.spaceFor() {
-		return 0, journal.ErrNoSpace
-	}
-	return l.next, nil
-}
+// Has implements Log. Space is kept by the log writer ahead of need; it says here when what is left is for other uses.
+func (l *diskLog) Has(use journal.Use) bool { return use >= l.writer.spaceFor() }
+
+func (l *diskLog) Next() storage.Index { return l.next }
 
 func (l *diskLog) Append(batch []byte, urgent bool) storage.Index {
 	i := l.next
 	l.next++
 	l.writer.append(journal.Batch{Log: l.id, Index: i, Data: batch}, urgent)
 	return i
+}
+
+// Settled implements Log.
+func (l *diskLog) Settled(i storage.Index) bool {
+	l.writer.tables.RLock()
+	defer l.writer.tables.RUnlock()
+	return l.writer.journal.Safe(l.id) >= i
 }
 
 func (l *diskLog) Urge() { l.writer.urge(l.id) }

@@ -89,17 +89,18 @@ func (e *Engine) maintain(fn func(*journal.Journal) error) error {
 // rewriteOne finds what is live, copies it, and tells how many segments have gone.
 func (e *Engine) rewriteOne(w *journal.Rewriting) (gone int, err error) {
 	losses := e.writer.losses.Load()
-	spans := map[storage.LogID][]storage.Span{}
+	spans, marked := map[storage.LogID][]storage.Span{}, map[*runner]storage.Index{}
 	for _, g := range w.Ranges() {
 		spans[g.Log.Owner()] = append(spans[g.Log.Owner()], storage.Span(g))
 	}
 	for _, r := range e.allRunners() {
 		if of := spans[r.log.ID()]; of != nil {
 			delete(spans, r.log.ID())
-			refs, err := r.mark(of)
+			refs, at, err := r.mark(of)
 			if err != nil {
 				return 0, err
 			}
+			marked[r] = at
 			w.Keep(refs)
 		}
 	}
@@ -115,6 +116,11 @@ func (e *Engine) rewriteOne(w *journal.Rewriting) (gone int, err error) {
 	}
 	if err != nil {
 		return 0, err
+	}
+	for r, at := range marked {
+		if !settles(func() bool { return r.log.Settled(at) }) {
+			return 0, fmt.Errorf("vhost '%s': what has ended is not safe yet", r.name)
+		}
 	}
 	for done := false; !done; {
 		began := time.Now()
@@ -142,8 +148,8 @@ func (e *Engine) restAfter(work time.Duration, urgent bool) time.Duration {
 	return min(work, 100*time.Millisecond)
 }
 
-// mark finds what of those batches the vhost needs, a portion at a time.
-func (r *runner) mark(spans []storage.Span) (refs []storage.Ref, err error) {
+// mark finds what of those batches the vhost needs after batch at, a portion at a time.
+func (r *runner) mark(spans []storage.Span) (refs []storage.Ref, at storage.Index, err error) {
 	alive := r.between(func() { r.vhost.Mark(spans) })
 	for more := true; more && alive; {
 		alive = r.between(func() { more = r.vhost.MarkSome(markPortion) })
@@ -152,9 +158,10 @@ func (r *runner) mark(spans []storage.Span) (refs []storage.Ref, err error) {
 		refs = r.vhost.Marked()
 		r.finish() // what has ended is in the log, to be synced
 		r.begin()
+		at = r.appended
 	})
 	if !alive {
-		return nil, fmt.Errorf("vhost '%s' has stopped", r.name)
+		return nil, 0, fmt.Errorf("vhost '%s' has stopped", r.name)
 	}
-	return refs, nil
+	return refs, at, nil
 }

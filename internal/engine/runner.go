@@ -96,6 +96,7 @@ type runner struct {
 	flush        []*Session
 	narrowedAt   time.Time // when unused windows were looked for
 	appended     storage.Index
+	next         storage.Index // of the batch that is being decided
 	checkpointed atomic.Uint64 // index that the newest checkpoint covers
 	urged        storage.Index // a sync was asked for that covers the batches up to here
 }
@@ -370,6 +371,7 @@ func (r *runner) begin() {
 	}
 	r.out.Next(buffer)
 	r.now.until = 0
+	r.next = r.log.Next()
 }
 
 // finish appends what the batch left to the log and lets effects go, or holds them until it is safe.

@@ -25,7 +25,7 @@ func (r *runner) stamp() vhost.Stamp {
 
 // sameTime is a stamp with the time read last.
 func (r *runner) sameTime() vhost.Stamp {
-	return vhost.Stamp{Now: r.now.now, From: r.now.from, Wall: r.now.wall, Index: r.appended + 1, Entropy: rand.Uint64(), Rights: &r.jobRights}
+	return vhost.Stamp{Now: r.now.now, From: r.now.from, Wall: r.now.wall, Index: r.next, Entropy: rand.Uint64(), Rights: &r.jobRights}
 }
 
 // stampOf is the stamp of a command. Small commands that follow each other share one reading of the clock until they

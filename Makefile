@@ -19,7 +19,7 @@ export SEEDS DISKS SOAK MUTANTS TRIALS
 export FUZZ = $(TIME)
 
 .PHONY: help build deb image deps test lint unit race sim mutants conformance kill packages interop interop-suites browser \
-	soak fullsim fuzz crashtest fulldisk conformance-rabbitmq conformance-rabbitmq4 bench bench-compare profile stalls \
+	soak sim-cluster fullsim fuzz crashtest fulldisk conformance-rabbitmq conformance-rabbitmq4 bench bench-compare profile stalls \
 	crowd curves clean
 
 help:
@@ -59,7 +59,7 @@ test:
 	@go build -buildvcs=false -o build/suites ./scripts/suites
 	@exec build/suites -- $(SUITES)
 
-lint unit race sim mutants conformance kill packages interop interop-suites browser soak fullsim fuzz crashtest fulldisk conformance-rabbitmq conformance-rabbitmq4:
+lint unit race sim mutants conformance kill packages interop interop-suites browser soak sim-cluster fullsim fuzz crashtest fulldisk conformance-rabbitmq conformance-rabbitmq4:
 	@$(MAKE) --no-print-directory test SUITES=$@
 
 bench: build

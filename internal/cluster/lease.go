@@ -36,8 +36,10 @@ type Promises struct {
 }
 
 type promise struct {
-	until   Instant
+	until   Instant // by the clock of who counts on it, or keeps it
 	session Session
+	sent    Instant // of the ping that renewed it last, by the clock of who asked
+	ends    bool    // it is not renewed any more
 }
 
 // NewPromises are those of a node that starts now. After is a session that it has not used, nor any behind it.
@@ -45,16 +47,27 @@ func NewPromises(t Timing, now Instant, after Session) *Promises {
 	return &Promises{timing: t, started: now, last: after, to: map[NodeID]promise{}}
 }
 
-// Answer gives a promise to a node that has sent a ping, or renews it, and returns its session, which the answer says.
-func (p *Promises) Answer(to NodeID, now Instant) Session {
+// Answer gives a promise to a node that has sent a ping, and returns what the answer says: the session, and the ping
+// that has renewed the promise last. This one does if that node has heard of the promise: who hears from nobody is no
+// leader. Begins: the promise before has lapsed.
+func (p *Promises) Answer(to NodeID, now, sent Instant, heard Session) (session Session, renewed Instant, begins bool) {
 	x := p.to[to]
-	if now >= x.until {
+	if begins = now >= x.until; begins {
 		p.last++
-		x.session = p.last
+		x = promise{session: p.last}
 	}
-	x.until = now + p.timing.Promise
+	if begins || heard == x.session && !x.ends {
+		x.until, x.sent = now+p.timing.Promise, max(x.sent, sent)
+	}
 	p.to[to] = x
-	return x.session
+	return x.session, x.sent, begins
+}
+
+// End has a promise lapse: it is not renewed any more.
+func (p *Promises) End(to NodeID) {
+	x := p.to[to]
+	x.ends = true
+	p.to[to] = x
 }
 
 // Session is that of a promise that holds: it goes with each acknowledgement of a leader on that node.
@@ -83,10 +96,10 @@ type Support struct {
 // NewSupport is that of a node that starts: none.
 func NewSupport(t Timing) *Support { return &Support{timing: t, of: map[NodeID]promise{}} }
 
-// Answered takes note of an answer to a ping that was sent at an instant of the own clock.
-func (s *Support) Answered(from NodeID, sent Instant, session Session) {
+// Answered takes note of an answer, which says when the ping that has renewed the promise was sent, by the own clock.
+func (s *Support) Answered(from NodeID, now, sent Instant, session Session) {
 	x := s.of[from]
-	if session < x.session { // of a session before
+	if session < x.session || sent > now { // of a session before, or to a node whose clock was another one
 		return
 	}
 	until := sent + s.timing.Promise - s.timing.Margin

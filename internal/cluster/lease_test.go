@@ -29,7 +29,7 @@ var flaws = map[flaw]string{
 }
 
 // firstOf is the seed at which the search for a rare flaw begins.
-var firstOf = map[flaw]uint64{acksOfAnySession: 77_000}
+var firstOf = map[flaw]uint64{acksOfAnySession: 140_000}
 
 // small is a timing in which clocks make 4 or 5 steps where others make 5 or 4.
 var small = Timing{Promise: 20, Margin: 4, Silence: 20}
@@ -133,11 +133,12 @@ func (w *walk) deliver(l message) {
 	answer := message{from: l.to, to: l.from, term: l.term}
 	switch l.kind {
 	case "ping":
-		answer.kind, answer.sent, answer.session = "pong", l.sent, m.promises.Answer(l.from, m.clock)
+		answer.kind = "pong"
+		answer.session, answer.sent, _ = m.promises.Answer(l.from, m.clock, l.sent, l.session)
 		w.send(answer)
 		return
 	case "pong":
-		m.support.Answered(l.from, l.sent, l.session)
+		m.support.Answered(l.from, m.clock, l.sent, l.session)
 		return
 	}
 	if l.term < m.term {
@@ -191,7 +192,12 @@ func (w *walk) step() {
 			m.clock += 4 + Instant(w.dice.IntN(2))
 		}
 	case k < 24:
-		w.toAll(m, message{kind: "ping", sent: m.clock})
+		for _, o := range w.members {
+			if o != m {
+				heard := m.support.session(o.id, m.clock)
+				w.send(message{from: m.id, to: o.id, kind: "ping", sent: m.clock, session: heard})
+			}
+		}
 	case k < 44 && m.leads:
 		w.toAll(m, message{kind: "entries", term: m.term})
 	case k < 48 && !m.leads && w.mayElect(m):

@@ -23,6 +23,12 @@ func (l LogID) IsPages() bool { return l&pagesBit != 0 }
 // Owner is the log whose pages l holds.
 func (l LogID) Owner() LogID { return l &^ pagesBit }
 
+// stateBit tells the log of a replica's state from the log that is replicated.
+const stateBit LogID = 1 << 30
+
+// State is the log of what a replica of l must remember beside it: its term, and its vote. The last batch counts.
+func (l LogID) State() LogID { return l | stateBit }
+
 // Index is the position of a batch in its logical log: from 1, without gaps. Zero means "no batch".
 type Index uint64
 

@@ -66,8 +66,11 @@ func suites() []suite {
 		},
 		{
 			name: "sim", about: "seeded simulation with crashes at any disk call", limit: 6 * time.Minute,
-			steps: []step{goTest("-run=TestSeeds|TestFullDisks|TestPortions|TestTakenBack", "./internal/sim",
-				"-args", "-seeds="+seeds, "-full=400", "-portions=150", "-lags=200")},
+			steps: []step{
+				goTest("-run=TestSeeds|TestFullDisks|TestPortions|TestTakenBack", "./internal/sim",
+					"-args", "-seeds="+seeds, "-full=400", "-portions=150", "-lags=200"),
+				goTest("-run=TestSeeds", "./internal/cluster", "-args", "-seeds=1000"),
+			},
 		},
 		{
 			name: "mutants", about: "injected faults, each of which a checker must detect", limit: 6 * time.Minute,
@@ -109,6 +112,10 @@ func suites() []suite {
 		{
 			name: "soak", about: "the simulation for the time SOAK", long: true,
 			steps: []step{goTest("-run=TestSeeds", "-timeout=0", "./internal/sim", "-args", "-soak="+soak)},
+		},
+		{
+			name: "sim-cluster", about: "SEEDS simulations of a cluster", long: true,
+			steps: []step{goTest("-run=TestSeeds", "-timeout=0", "./internal/cluster", "-args", "-seeds="+seeds)},
 		},
 		{
 			name: "fullsim", about: "DISKS simulations with disks that are full most of the time", long: true,

@@ -27,11 +27,11 @@ var (
 	// outside matches citations of notes that are not in the repository. Public documents are named: RabbitMQ dlx, RFC
 	// 7617.
 	outside = regexp.MustCompile(`(?:Source:|;|,)[\s/#]+(?:the )?(?:reference[\s/#]+[a-z-]+(?:[\s/#]+\d|[.;])|design,?[\s/#]+§? ?\d)` +
-		`|\b(?:design|house|style|cluster)\.md\b|'New broker'`)
+		`|\b(?:design|house|style)\.md\b|'New broker'`)
 )
 
 // notes are words one of which each match of outside has: a file without them is not searched.
-var notes = []string{"reference", "design", "house.md", "style.md", "cluster.md", "New broker"}
+var notes = []string{"reference", "design", "house.md", "style.md", "New broker"}
 
 // section is the name of an anchor, without the full stop of its sentence.
 const section = `[\w-]+(?:\.\w+)*`

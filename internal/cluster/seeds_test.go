@@ -1,0 +1,40 @@
+package cluster_test
+
+import (
+	"flag"
+	"testing"
+)
+
+var (
+	seeds = flag.Uint64("seeds", 60, "how many lives TestSeeds simulates")
+	from  = flag.Uint64("from", 0, "the first seed")
+	steps = flag.Int("steps", 4000, "how many steps a life has before it comes to rest")
+)
+
+func TestSeeds(t *testing.T) {
+	t.Parallel()
+	// If it fails, replicas do not agree, or a leader shows what another has decided otherwise.
+	var all sightings
+	for seed := *from; seed < *from+*seeds; seed++ {
+		w := newWorld(seed)
+		if err := w.live(*steps); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		all.add(&w.seen)
+	}
+	t.Logf("%d lives: %+v", *seeds, all)
+}
+
+func (s *sightings) add(o *sightings) {
+	s.steps += o.steps
+	s.crashes += o.crashes
+	s.leaders += o.leaders
+	s.leases += o.leases
+	s.committed += o.committed
+	s.cuts += o.cuts
+	s.transfers += o.transfers
+	s.partitions += o.partitions
+	s.pauses += o.pauses
+	s.checkpoints += o.checkpoints
+	s.changes += o.changes
+}

@@ -119,21 +119,21 @@ const columns = (pace) => [
     value: (j) => leftOf(j) ?? -1,
     render: (j) =>
       leftOf(j) === null
-        ? html`<span class="faint" title=${t('jobs.checked', { n: j.looked, total: j.total })}>${leftNote(j)}</span>`
-        : html`${num(leftOf(j))} ${leftNote(j) && html`<span class="faint">${leftNote(j)}</span>`}`,
+        ? html`<span class="faint beneath" title=${t('jobs.checked', { n: j.looked, total: j.total })}>${leftNote(j)}</span>`
+        : html`${num(leftOf(j))} ${leftNote(j) && html`<small class="faint beneath">${leftNote(j)}</small>`}`,
   },
   {
     key: 'refused',
     title: t('jobs.refused'),
     align: 'end',
-    off: innerWidth < 1250,
+    off: innerWidth < 1400,
     value: (j) => Object.values(j.refused).reduce((a, b) => a + b, 0),
   },
   {
     key: 'rate',
     title: t('jobs.rate'),
     align: 'end',
-    off: innerWidth < 1100,
+    off: innerWidth < 1300,
     value: (j) => pace(j) ?? 0,
     render: (j) => (pace(j) === null ? '–' : rate(pace(j))),
   },

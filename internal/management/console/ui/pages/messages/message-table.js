@@ -156,6 +156,7 @@ const columns = (messages, lost) => [
     key: 'at',
     title: t('letters.died'),
     sort: false,
+    off: lost && innerWidth < 1400,
     value: (l) => l.at,
     render: (l) =>
       html`${l.arrived_at && l.at === l.arrived_at && html`<small class="faint">${t('viewer.arrived')}</small> `}<${Ago} at=${l.at} />`,
@@ -182,7 +183,7 @@ const columns = (messages, lost) => [
     title: t('letters.size'),
     sort: false,
     align: 'end',
-    off: innerWidth < 1250,
+    off: innerWidth < 1400,
     value: (l) => l.size,
     render: (l) => size(l.size),
   },
@@ -204,7 +205,7 @@ export function MessagesTable({ id = 'letters', messages, selection, actions, em
   useShortcuts({ n: messages.fresh > 0 && ['keys.load_new', messages.refresh] }, [messages.fresh]);
   return html`<${IndexState} of=${messages} />
     ${messages.fresh > 0 && html`<p class="banner" role="status">${t(id === 'lost' ? 'lost.fresh' : 'letters.fresh', { n: messages.fresh })} <button type="button" onClick=${messages.refresh}>${t('keys.load_new')}</button></p>`}
-    <${Table} id=${id} caption=${caption || t('letters.list')} source=${source} columns=${columns(messages.items, id === 'lost')} keyOf=${keyOf} nameOf=${(l) => [l.id, reasonOf(l) && word('reason', reasonOf(l)), sourceOf(l)].filter(Boolean).join(t('frame.clause'))} selection=${selection} onOpen=${(l) => go(page(l))} filter=${false}
+    <${Table} id=${id} className="fits" caption=${caption || t('letters.list')} source=${source} columns=${columns(messages.items, id === 'lost')} keyOf=${keyOf} nameOf=${(l) => [l.id, reasonOf(l) && word('reason', reasonOf(l)), sourceOf(l)].filter(Boolean).join(t('frame.clause'))} selection=${selection} onOpen=${(l) => go(page(l))} filter=${false}
       actions=${actions} empty=${!messages.wrong && empty} more=${{ next: messages.next, busy: messages.busy, load: messages.load, partial: messages.partial }} />`;
 }
 

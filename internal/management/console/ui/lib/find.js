@@ -14,7 +14,7 @@ export const wordsOf = (text) =>
 
 // rank is how well words find a row: 0 by its title, 1 by other words for it, too, -1 not at all.
 export function rank(words, title, also = '') {
-  const [name, others] = [title.toLowerCase(), also.toLowerCase()];
+  const [name, others] = [title, also].map((text) => folded(text).toLowerCase()); // … is ... in words
   if (words.every((w) => name.includes(w))) return 0;
   return words.every((w) => name.includes(w) || others.includes(w)) ? 1 : -1;
 }

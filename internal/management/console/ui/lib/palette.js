@@ -137,7 +137,7 @@ async function lookUp(given, abort) {
   ];
   if (may('administrator')) lists.push(one('users', t('palette.user'), (x) => to`/users/${x.name}`));
   const ofVHosts = vhosts.value
-    .filter((name) => name.toLowerCase().includes(text.toLowerCase()))
+    .filter((name) => folded(name).toLowerCase().includes(text.toLowerCase()))
     .slice(0, 6)
     .map((name) => ({ kind: t('palette.vhost'), title: name, run: () => go(to`/vhosts/${name}`) }));
   return [...ofVHosts, ...(await Promise.all(lists)).flat()];

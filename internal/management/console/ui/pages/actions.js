@@ -160,7 +160,7 @@ async function ofSchedule(text, abort) {
 
 // askedOf are the words of a name that an action is asked for, null if another is.
 const askedOf = (words, verb) => named(words, wordsOf(t(`verbs.${verb}`)), wordsOf(t('verbs.noise')));
-const has = (name, words) => words.every((w) => name.toLowerCase().includes(w));
+const has = (name, words) => words.every((w) => folded(name).toLowerCase().includes(w));
 
 // ofDeadLetterQueues redrives or discards what is in dead-letter queues.
 async function ofDeadLetterQueues(words, abort) {

@@ -83,12 +83,13 @@ test('Chinese has a space where its script meets letters or digits, and only the
 test('the palette finds actions by other words, and the name that follows a verb', () => {
   const rows = [
     { title: 'Definitions', also: 'backup import' },
-    { title: 'Import dead letters', also: 'dlq' },
+    { title: 'Import dead letters…', also: 'dlq' },
   ];
   const found = (text) => ranked(wordsOf(text), rows).map((r) => r.title);
-  assert.deepEqual(found('import'), ['Import dead letters', 'Definitions'], 'a title comes before other words');
-  assert.deepEqual(found('import dlq'), ['Import dead letters']);
+  assert.deepEqual(found('import'), ['Import dead letters…', 'Definitions'], 'a title comes before other words');
+  assert.deepEqual(found('import dlq'), ['Import dead letters…']);
   assert.deepEqual(found('nothing'), []);
+  assert.deepEqual(found('Ｉｍｐｏｒｔ dead letters…'), ['Import dead letters…']);
   assert.deepEqual(wordsOf('清空orders.dead 队列'), ['清空', 'orders.dead', '队列']);
   const purge = ['purge', 'empty', '清空'];
   const noise = ['queue', 'the', '队列'];

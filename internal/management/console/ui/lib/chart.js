@@ -3,6 +3,8 @@ import { html, useEffect, useRef, useState } from './html.js';
 import { t, lang, short, clock, dateTime, hourMinute, num } from './i18n.js';
 import { now } from './live.js';
 import { assets } from './place.js';
+import { setQuery } from './router.js';
+import { ranges } from './samples.js';
 import { theme } from './theme.js';
 
 // colours that people with other eyes can tell apart (Okabe and Ito), each with its pattern for stacks.
@@ -199,4 +201,9 @@ export function Bar({ parts, label }) {
 export function Progress({ done, total, label }) {
   const share = total > 0 ? Math.min(1, done / total) : 0;
   return html`<span class="progress" role="progressbar" aria-label=${label} aria-valuemin="0" aria-valuemax=${total} aria-valuenow=${done}><i style=${{ width: `${share * 100}%` }}></i></span>`;
+}
+
+// Ranges is the choice of how far back charts go. It is in the address.
+export function Ranges({ range, usual }) {
+  return html`<div class="buttons" role="group" aria-label=${t('overview.range')}>${Object.keys(ranges).map((r) => html`<button type="button" key=${r} class="small" aria-pressed=${r === range} onClick=${() => setQuery({ range: r === usual ? '' : r })}>${t(`overview.range_${r}`)}</button>`)}</div>`;
 }

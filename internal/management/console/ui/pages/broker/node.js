@@ -6,9 +6,8 @@ import { href } from '../../lib/router.js';
 import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
 import { Icon } from '../../lib/icon.js';
-import { Chart, Bar, Progress } from '../../lib/chart.js';
+import { Chart, Bar, Progress, Ranges } from '../../lib/chart.js';
 import { Ago, When } from '../../lib/time.js';
-import { Ranges } from '../../lib/ranges.js';
 import { asks, perSecond, rangeOf, sampled } from '../../lib/samples.js';
 import { Stat, optionValue } from './parts.js';
 

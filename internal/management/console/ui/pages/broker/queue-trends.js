@@ -4,8 +4,7 @@ import { t, num, per, rate } from '../../lib/i18n.js';
 import { api, path } from '../../lib/api.js';
 import { useData } from '../../lib/live.js';
 import { Shown } from '../../lib/states.js';
-import { Chart, Unknown } from '../../lib/chart.js';
-import { Ranges } from '../../lib/ranges.js';
+import { Chart, Unknown, Ranges } from '../../lib/chart.js';
 import { asks, perSecond, rangeOf, sampled, unknownOf } from '../../lib/samples.js';
 import { byBroker, Deaths } from '../deadletters/deaths-chart.js';
 

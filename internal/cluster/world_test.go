@@ -26,6 +26,7 @@ type world struct {
 	now     int64
 	nodes   []*node
 	mail    []cluster.Frame
+	late    []lateFrame
 	cut     map[[2]cluster.NodeID]bool // from, to
 	config  cluster.Config             // at first
 	changes bool                       // of members take place
@@ -85,7 +86,28 @@ func (w *world) send(f cluster.Frame) {
 	if !w.calm && (w.cut[[2]cluster.NodeID{f.From, f.To}] || w.chance(40)) {
 		return
 	}
+	if !w.calm && w.chance(60) {
+		w.late = append(w.late, lateFrame{f, w.now + w.dice.Int64N(4_000_000)})
+		return
+	}
 	w.mail = append(w.mail, f)
+}
+
+// lateFrame is a frame that is long on its way.
+type lateFrame struct {
+	cluster.Frame
+	at int64
+}
+
+// arrive has late frames arrive.
+func (w *world) arrive() {
+	w.late = slices.DeleteFunc(w.late, func(l lateFrame) bool {
+		here := w.now >= l.at || w.calm
+		if here {
+			w.mail = append(w.mail, l.Frame)
+		}
+		return here
+	})
 }
 
 // deliver brings a frame: mostly the oldest; some twice.
@@ -196,7 +218,7 @@ func (w *world) step() {
 	case k < 950:
 		n.drive()
 		n.checkpoint()
-	case w.changes && k < 955 && n.group.Leads():
+	case w.changes && k < 970 && n.group.Leads():
 		n.change()
 	case w.calm || !w.chance(w.mild):
 	default:
@@ -256,6 +278,7 @@ func (w *world) isolate(n *node) {
 // pass lets time pass, in each clock at its own rate.
 func (w *world) pass(micros int64) {
 	w.now += micros
+	w.arrive()
 	for _, n := range w.nodes {
 		if n.clock += micros * n.rate / 1000; n.runs() {
 			n.drive()

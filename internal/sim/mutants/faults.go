@@ -1,6 +1,10 @@
 package main
 
-import "github.com/bartleby-mq/bartleby/internal/sim"
+import (
+	"fmt"
+
+	"github.com/bartleby-mq/bartleby/internal/sim"
+)
 
 // A fault is a wrong change of the product, and who must notice it. The build of the faults has it as a
 // branch that is taken where the fault is planted.
@@ -26,6 +30,7 @@ type check struct {
 	pkg     string      // of the test, below the module's root; empty: the checker notices
 	test    string
 	says    string // part of what the test says when it fails
+	args    []string
 }
 
 // by is a checker that must notice a fault in usual simulations.
@@ -37,6 +42,14 @@ func in(o sim.Options, c sim.Checker) check { return check{checker: c, options: 
 // test is a test that must fail, and say so.
 func test(pkg, name, says string) check { return check{pkg: pkg, test: name, says: says} }
 
+// lives is the simulation of a cluster, in so many lives from a seed on, that must fail, and say so.
+func lives(says string, from, n int) check {
+	return check{
+		pkg: "internal/cluster", test: "TestSeeds", says: says,
+		args: []string{fmt.Sprintf("-from=%d", from), fmt.Sprintf("-seeds=%d", n)},
+	}
+}
+
 // all returns every fault.
 func all() []fault {
 	var list []fault
@@ -45,5 +58,6 @@ func all() []fault {
 	list = append(list, faultsOfQueue()...)
 	list = append(list, faultsOfDeathsAlike()...)
 	list = append(list, faultsOfSchedules()...)
+	list = append(list, faultsOfCluster()...)
 	return append(list, faultsOfVHost()...)
 }

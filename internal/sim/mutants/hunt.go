@@ -74,13 +74,13 @@ func live(o sim.Options) (err error) {
 func (h *hunt) fail(name string, c *check) (line string, caught bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), testLimit)
 	defer cancel()
-	run := exec.CommandContext(ctx, testOf(h.built, c.pkg), "-test.run", "^"+c.test+"$")
+	run := exec.CommandContext(ctx, testOf(h.built, c.pkg), append([]string{"-test.run", "^" + c.test + "$"}, c.args...)...)
 	run.Dir = c.pkg
 	run.Env = append(os.Environ(), variable+"="+name, "GOMAXPROCS=1")
 	out, err := run.CombinedOutput()
 	_, said, failed := strings.Cut(string(out), "--- FAIL: "+c.test+" ")
 	if !failed || ctx.Err() != nil || !strings.Contains(said, c.says) {
-		return fmt.Sprintf("SURVIVED  %-58s %s did not fail with %q: %v", name, c.test, c.says, err), false
+		return fmt.Sprintf("SURVIVED  %-58s %s did not fail with %q: %v %s", name, c.test, c.says, err, said), false
 	}
 	line = fmt.Sprintf("caught    %-58s by %s", name, c.test)
 	if h.verbose {

@@ -49,6 +49,12 @@ import "` + module + `/internal/planted"
 
 func (w *logWriter) planted(fault string) bool { return planted.Is(fault, "") }
 `,
+		"internal/cluster/planted.go": `package cluster
+
+import "` + module + `/internal/planted"
+
+func isPlanted(fault string) bool { return planted.Is(fault, "") }
+`,
 		"internal/queue/planted.go": `package queue
 
 import "` + module + `/internal/planted"

@@ -318,7 +318,7 @@ func (c *crawler) meet(k *vhostIndex) (changed bool, err error) {
 	var books, rules uint64
 	err = c.look(c.ctx, k.name, func(v vhost.Reader) {
 		b := v.Books()
-		machine, books, rules = v.Identity(), b.Made+b.Total(), v.ConfigVersion()[1]
+		machine, books, rules = v.Identity(), b.Made+b.Total()+heldEver(v.Traffic()), v.ConfigVersion()[1]
 	})
 	if err != nil {
 		return false, err
@@ -338,6 +338,14 @@ func (c *crawler) meet(k *vhostIndex) (changed bool, err error) {
 	}
 	k.books, k.rules, k.settled = books, rules, false
 	return true, nil
+}
+
+// heldEver is how many dead letters queues have held: the books do not change when one is held.
+func heldEver(t vhost.Traffic) (n uint64) {
+	for _, fates := range t.Fates {
+		n += fates[vhost.FateHeld]
+	}
+	return n
 }
 
 // places lists where messages may be, and notes which places have changed.

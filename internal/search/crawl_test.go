@@ -166,6 +166,27 @@ func TestHeldDeadLetters(t *testing.T) {
 	w.has(4)
 }
 
+func TestEachHeldDeadLetterIsFound(t *testing.T) {
+	// If this fails, a dead letter that is held is not found until something else happens in its virtual host.
+	t.Parallel()
+	w := newWorld(t)
+	w.declare("work", field("x-queue-type", amqp.String("quorum")),
+		field("x-overflow", amqp.String("reject-publish")),
+		field("x-dead-letter-strategy", amqp.String("at-least-once")),
+		field("x-dead-letter-exchange", amqp.String("gone")))
+	w.publish("work", &amqp.Properties{}, "card")
+	w.publish("work", &amqp.Properties{}, "card")
+	w.crawl()
+	for n := 1; n <= 2; n++ {
+		get := vhost.Command{Kind: vhost.Get, Definition: &vhost.Definition{Name: "work"}}
+		w.do(get, vhost.Command{Kind: vhost.Nack, Multiple: true})
+		w.crawl()
+		if refs, _ := w.all(Query{VHost: "/", Filter: w.filter("state:held")}); len(refs) != n {
+			t.Errorf("%d dead letters are found, %d are held", len(refs), n)
+		}
+	}
+}
+
 func TestRestsOfSweepAreNoWork(t *testing.T) {
 	// If this fails, dead letters that are held show up in the index half a minute late while there is traffic: the
 	// next sweep waits for a multiple of the rests of the one before.

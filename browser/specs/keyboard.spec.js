@@ -399,6 +399,7 @@ for (const language of ['en', 'zh-CN']) {
     await c.field('login.password').fill('guest');
     await c.page.keyboard.press('Enter');
     await c.page.getByRole('link', { name: 'orders', exact: true }).waitFor();
+    await c.settled(); // a page that comes takes the focus, and closes the menu
     await c.page.locator(`summary[aria-label="${c.say('frame.user', { name: 'guest' })}"]`).click();
     await c.button('frame.log_out').click();
     await until('the name to have the focus', inName);

@@ -176,6 +176,13 @@ world.test('Back of the browser closes a dialog, and asks before it drops what w
   await c.page.goBack(); // it closes the question alone
   await asks.waitFor({ state: 'detached' });
   assert.equal(await c.field('viewer.body', {}, edit).inputValue(), '{"typed": 1}');
+  const leaves = c.page.getByRole('dialog', { name: c.say('frame.leave_draft_title'), exact: true });
+  await c.page.keyboard.press('Control+k');
+  await c.dialog.last().getByRole('combobox').fill(c.say('exchanges.title'));
+  await c.dialog.last().getByRole('option').first().waitFor();
+  await c.page.keyboard.press('Enter');
+  await c.button('frame.keep_draft', {}, leaves).click();
+  assert.equal(await c.field('viewer.body', {}, edit).inputValue(), '{"typed": 1}');
   await c.page.goBack();
   await c.button('frame.close_draft', {}, asks).click();
   await edit.waitFor({ state: 'detached' });

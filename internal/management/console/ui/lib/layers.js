@@ -141,16 +141,23 @@ export function Cancel({ children }) {
   return html`<button type="button" onClick=${(e) => cancel(e.target.closest('dialog'))}>${children || t('frame.cancel')}</button>`;
 }
 
-// So does Back of the browser, with the dialog on top.
-beforeTravel(() => {
-  const dialog = [...document.querySelectorAll('dialog.dialog')].at(-1);
-  if (dialog) cancel(dialog);
-  return !!dialog;
-});
+const hasDrafts = () => [...drafts.keys()].some(isDraft);
+const leaveDraft = () =>
+  confirm({ ...closeDraft(), title: t('frame.leave_draft_title'), action: t('frame.leave_draft') });
+
+// So does Back of the browser, with the dialog on top. Other ways to another page, such as Ctrl K, ask.
+beforeTravel(
+  () => {
+    const dialog = [...document.querySelectorAll('dialog.dialog')].at(-1);
+    if (dialog) cancel(dialog);
+    return !!dialog;
+  },
+  () => (hasDrafts() ? leaveDraft : null),
+);
 
 // The browser asks in its own words before it leaves the console, with all that was typed into dialogs.
 addEventListener('beforeunload', (e) => {
-  if ([...drafts.keys()].some(isDraft)) e.preventDefault();
+  if (hasDrafts()) e.preventDefault();
 });
 
 const closeDraft = () => ({
@@ -169,7 +176,7 @@ export function useDraft(holds, of = []) {
   const changed = now !== before.current;
   useLayoutEffect(() => {
     if (!changed) return undefined;
-    hold(() => confirm({ ...closeDraft(), title: t('frame.leave_draft_title'), action: t('frame.leave_draft') }), of);
+    hold(leaveDraft, of);
     return letGo;
   }, [changed]);
 }

@@ -144,8 +144,11 @@ export function letGo() {
   removeEventListener('beforeunload', warn);
 }
 
+// asksNow are the questions to be answered now before another page is shown: of a dialog, then of the page.
+const asksNow = () => [asksOfLayers(), asks].filter(Boolean);
+
 async function leave(then) {
-  if (!asks) return then();
+  if (asksNow().length === 0) return then();
   if (!(await mayLeave())) return undefined;
   letGo();
   return then();
@@ -154,21 +157,26 @@ async function leave(then) {
 // leaveFor does what gives a name in the query another value.
 export const leaveFor = (name, then) => (subject.includes(name) ? leave(then) : then());
 
-// mayLeave asks, if there is something to ask for, whether what was typed into the page may be lost.
+// mayLeave asks, if there is something to ask for, whether what was typed into the page, or a dialog over it, may be lost.
 export async function mayLeave() {
-  if (!asks) return true;
+  const all = asksNow();
+  if (all.length === 0) return true;
   if (asking) return false;
   asking = true;
-  const may = await asks();
+  let may = true;
+  for (const ask of all) may = may && (await ask());
   asking = false;
   return may;
 }
 
 let closeLayer = () => false;
+let asksOfLayers = () => null;
 
-// beforeTravel has what lies over the page closed instead, if there is something: close tells whether there was.
-export function beforeTravel(close) {
+// beforeTravel has what lies over the page closed instead, if there is something: close tells whether there was. question is what to
+// ask before another page is shown, null if nothing is lost.
+export function beforeTravel(close, question) {
   closeLayer = close;
+  asksOfLayers = question;
 }
 
 // travel follows the history of the browser, which has gone on by itself: it is put back if a dialog is closed instead, or for as long as

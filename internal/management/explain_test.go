@@ -133,6 +133,13 @@ func TestDryRun(t *testing.T) {
 			t.Errorf("dead letters to %s: %q", name, r.Warnings)
 		}
 	}
+	d.want(201, "PUT", "/api/queues/%2F/stepped", `{"durable":true,"arguments":{"x-queue-type":"quorum",
+		"x-delayed-retry-type":"all","x-delayed-retry-steps":"6m"}}`)
+	r, _ = trial("PUT", "policies/%2F/n", `{"pattern":"^stepped","definition":{"delayed-retry-min":1000}}`)
+	if len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], "queue 'stepped' has delayed-retry-steps: ") {
+		t.Errorf("times of retries beside steps: %q", r.Warnings)
+	}
+	d.want(204, "DELETE", "/api/queues/%2F/stepped", "")
 	const alone = `{"pattern":"^a","definition":{"dead-letter-routing-key":"dead"},"apply-to":"queues"}`
 	d.want(201, "PUT", "/api/queues/%2F/ac", `{"durable":true,"arguments":{"x-dead-letter-exchange":""}}`)
 	r, _ = trial("PUT", "policies/%2F/n", alone)

@@ -121,6 +121,7 @@ type PolicyDryRun struct {
 	Drops         Drops
 	DeadLetters   bool // what is dropped there would be dead-lettered: the queue would have a dead-letter exchange
 	KeyAlone      bool // the queue would have the policy's dead-letter routing key, and no dead-letter exchange
+	StepsAlone    bool // what changes about delayed retries has no effect: the queue has delayed-retry-steps
 }
 
 // Drops is how many ready messages would be dropped at once. A new TTL drops none: it is for those that arrive later.
@@ -211,6 +212,9 @@ func (r *Rules) dryRun(next *Rules, p *Policy, s *Subject) (t PolicyDryRun, conc
 	t.Drops = dropsOf(s, &to)
 	t.DeadLetters = to.HasDLX
 	t.KeyAlone = t.After == p.Name && e.keyAlone(&to)
+	t.StepsAlone = len(to.RetrySteps) > 0 && slices.ContainsFunc(t.Changes, func(c Change) bool {
+		return c.Name == "delayed-retry-min" || c.Name == "delayed-retry-max" || c.Name == "delayed-retry-backoff"
+	})
 	return t, true
 }
 

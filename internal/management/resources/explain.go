@@ -262,14 +262,14 @@ func leadsNowhere(v vhost.Reader, p *vhost.Policy) string {
 // warningsMax bounds how many of a kind are told.
 const warningsMax = 5
 
-// warnings tells what is odd about a policy: that dead letters go round, that a key has no effect, and that messages
-// would go at once.
+// warnings tells what is odd about a policy: that dead letters go round, that a key or times of retries have no effect,
+// and that messages would go at once.
 func warnings(trials []settings.PolicyDryRun, p *vhost.Policy, own []string) []string {
 	isGrave := map[string]bool{}
 	for _, name := range own {
 		isGrave[name] = true
 	}
-	var loops, alone, drops []string
+	var loops, alone, steps, drops []string
 	for i := range trials {
 		t := &trials[i]
 		if t.Matches && !t.Exchange && t.After == p.Name && isGrave[t.Name] {
@@ -279,6 +279,10 @@ func warnings(trials []settings.PolicyDryRun, p *vhost.Policy, own []string) []s
 		if t.KeyAlone {
 			alone = append(alone, fmt.Sprintf("queue '%s' has a dead-letter routing key and no dead-letter exchange: "+
 				"the key has no effect", t.Name))
+		}
+		if t.StepsAlone {
+			steps = append(steps, fmt.Sprintf("queue '%s' has delayed-retry-steps: delayed-retry-min, delayed-retry-max and "+
+				"delayed-retry-backoff have no effect", t.Name))
 		}
 		switch d := &t.Drops; {
 		case d.Messages == 0 || len(t.Changes) == 0:
@@ -290,7 +294,7 @@ func warnings(trials []settings.PolicyDryRun, p *vhost.Policy, own []string) []s
 				"immediately", t.Name, d.Messages))
 		}
 	}
-	return slices.Concat(few(loops), few(alone), few(drops))
+	return slices.Concat(few(loops), few(alone), few(steps), few(drops))
 }
 
 // few are the first of some warnings, and how many more there are.

@@ -12,10 +12,10 @@ export const vhosts = signal([]);
 const loaded = signal(false);
 const last = pref('vhost', '');
 
-export const vhost = computed(() => {
-  const asked = route.value.query.vhost;
-  return asked !== undefined ? asked : vhosts.value.includes(last.value) ? last.value : '';
-});
+// chosen is what the user has chosen, whatever the page that is shown is about.
+export const chosen = computed(() => (vhosts.value.includes(last.value) ? last.value : ''));
+
+export const vhost = computed(() => route.value.query.vhost ?? chosen.value);
 
 // oneVHost is the chosen one, or else the first: for pages that show one only.
 export const oneVHost = computed(() => vhost.value || (vhosts.value.includes('/') ? '/' : vhosts.value[0] || '/'));

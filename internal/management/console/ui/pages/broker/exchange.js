@@ -80,7 +80,7 @@ function Bound({ vhost, exchange, outward }) {
   return html`<section><h2>${outward ? t('exchange.outward') : t('exchange.inward')}</h2>
     <${Table} id=${outward ? 'bindings-out' : 'bindings-in'} caption=${outward ? t('exchange.outward') : t('exchange.inward')} source=${source} columns=${columns} keyOf=${(b) => `${b.source} ${b.destination} ${b.properties_key}`}
       actions=${() => exchange.name !== '' && adds}
-      empty=${html`<${Empty} title=${t('exchange.unbound')} text=${t('exchange.unbound_text')} code=${bindCode({ queue: 'orders', exchange: exchange.name, key: 'orders' })}>${adds}</${Empty}>`} /></section>`;
+      empty=${html`<${Empty} title=${t('exchange.unbound')} text=${t(exchange.type === 'x-delayed-message' ? 'exchange.unbound_delayed_text' : 'exchange.unbound_text')} code=${bindCode({ queue: 'orders', exchange: exchange.name, key: 'orders' })}>${adds}</${Empty}>`} /></section>`;
 }
 
 // Tester asks where a message with a key and headers would go, by what is bound now.

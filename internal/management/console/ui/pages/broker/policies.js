@@ -29,7 +29,7 @@ function columnsOf(operator, lint) {
       (f, i) =>
         f.vhost === p.vhost &&
         ((f.kind === 'policy' && f.name === p.name && (f.params.which === 'operator') === operator) ||
-          (f.code === 'missing_dlx' &&
+          (f.kind !== 'policy' &&
             f.params.policy === p.name &&
             !operator &&
             i === lint.findIndex((x) => x.vhost === f.vhost && x.code === f.code && x.params.policy === p.name))),

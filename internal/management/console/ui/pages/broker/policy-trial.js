@@ -7,7 +7,7 @@ import { confirm, reasonOf } from '../../lib/layers.js';
 import { ExchangeLink, QueueLink } from './parts.js';
 import { readable, settingName } from './setting-parts.js';
 import { refusal } from './import-refusals.js';
-import { said } from './said.js';
+import { said, saysDrop } from './said.js';
 
 const shownMax = 100;
 const namedMax = 10; // objects in a sentence
@@ -110,9 +110,10 @@ export function Trial({ vhost, of: { trial, error, busy, wrong } }) {
     return html`<p class="banner bad" role="status"><${Icon} name="warning" /> <span class="break" lang=${text === error ? 'en' : undefined}>${text}</span></p>`;
   }
   if (!trial) return html`<p class="hint" role="status">${busy ? t('trial.busy') : t('trial.begin')}</p>`;
+  const odd = trial.warnings.filter((w) => !saysDrop(w));
   return html`<div role="status"><p>${t('trial.sum', { matched: trial.matched, changed: trial.changed })}</p>
     ${dropsOf(trial).texts.map((text) => html`<p class="banner bad" key=${text}><${Icon} name="warning" /> <span class="break">${text}</span></p>`)}
-    ${trial.warnings.length > 0 && html`<ul>${trial.warnings.map((w) => html`<li class="banner warn" key=${w}><${Icon} name="warning" /> <span class="break">${said(w, t)}</span></li>`)}</ul>`}</div>
+    ${odd.length > 0 && html`<ul>${odd.map((w) => html`<li class="banner warn" key=${w}><${Icon} name="warning" /> <span class="break">${said(w, t)}</span></li>`)}</ul>`}</div>
     ${
       trial.matches.length > 0 &&
       html`<div class="table-box small" tabindex="0" role="region" aria-label=${t('trial.title')}><table class="plain-table"><caption class="hidden">${t('trial.title')}</caption>

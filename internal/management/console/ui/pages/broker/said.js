@@ -58,6 +58,10 @@ export const find = finder([
     'said.key_alone',
   ],
   [
+    "queue '{queue}' has delayed-retry-steps: delayed-retry-min, delayed-retry-max and delayed-retry-backoff have no effect",
+    'said.steps_alone',
+  ],
+  [
     "queue '{queue}' exceeds max-length-bytes by {bytes} bytes: about {n} messages are dropped from its head immediately",
     'said.too_large',
   ],
@@ -74,6 +78,9 @@ export const parts = (text) =>
         .flatMap((x) => (find(x) ? [x] : x.split(/, (?=the argument sets |option '|policy '|operator policy ')/)));
 
 const nothing = ['the default exchange', 'an empty text']; // what the broker writes for a value that is empty
+
+// saysDrop tells whether a warning is about messages that go at once: the console says that in a sentence of its own.
+export const saysDrop = (text) => ['said.too_large', 'said.too_many'].includes(find(text)?.key);
 
 // said is a text in another language: translate(key, params) gives the words, write(value) a value as people read it. What is not known
 // stays as it is.

@@ -155,7 +155,7 @@ function Waiting({ all, chosen, view, at, slot, filter, whole, changed }) {
     ${list.unread.length > 0 && html`<p class="hint">${t('schedule.unread', { names: list.unread.join(t('frame.comma')) })}</p>`}
     ${
       filter &&
-      html`<p class="hint">${whole ? t('schedule.searched_all') : t('schedule.searched', { period: searched })} <button type="button" class="small" onClick=${() => setQuery({ all: whole ? '' : '1' })}>${t(whole ? 'schedule.search_period' : 'schedule.search_all')}</button>
+      html`<p class="hint">${whole ? t('schedule.searched_all') : t('schedule.searched', { period: searched })} <button type="button" class="small" onClick=${() => setQuery({ all: whole ? '' : '1' })}>${t(whole ? 'schedule.search_period' : 'schedule.search_all')}</button>${' '}
       ${t('schedule.filter_hint')}${split(filter).some((x) => x.field === 'key') && ` ${t('schedule.key_hint')}`}</p>`
     }
     ${!wrong && html`<${List} list=${list} selection=${selection} done=${done} filter=${filter} whole=${whole} />`}`;

@@ -383,3 +383,42 @@ world.test('Enter that ends the work of an input method chooses nothing', async 
   assert.equal(await field.inputValue(), 's');
   assert.match(c.page.url(), /\/queues/);
 });
+
+world.test('what is in another virtual host is found, and pages of one say where more is', async (c) => {
+  const at = 'shop';
+  await c.broker.put(`vhosts/${at}`, {});
+  await c.broker.put(`permissions/${at}/guest`, { configure: '.*', write: '.*', read: '.*' });
+  await c.broker.put(`queues/${at}/shop.dead`, { durable: true });
+  await c.broker.put(`queues/${at}/late`, {
+    durable: true,
+    arguments: { 'x-message-ttl': 1, 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'shop.dead' },
+  });
+  await c.broker.post(`exchanges/${at}/amq.default/publish`, {
+    properties: { message_id: 'only-in-shop' },
+    routing_key: 'late',
+    payload: 'x',
+    payload_encoding: 'string',
+  });
+  await until(
+    'the dead letter to be found',
+    async () => (await c.broker.get(`x/letters/${at}?filter=id:only-in-shop`)).items.length === 1,
+  );
+  const chosen = c.page.locator('.vhost select');
+  try {
+    await c.open('/letters');
+    await c.page.getByText(c.say('letters.only_vhost', { name: '/' })).waitFor();
+    await c.page.getByRole('link', { name: `${at} (1)`, exact: true }).click();
+    await c.page.waitForURL(/vhost=shop/);
+    assert.equal(await chosen.inputValue(), at);
+    const nav = c.page.getByRole('navigation', { name: c.say('frame.navigation') });
+    await nav.getByRole('link', { name: c.say('queues.title'), exact: true }).click();
+    await c.heading('queues.title').waitFor();
+    assert.equal(await chosen.inputValue(), '', 'a link has chosen a virtual host');
+    await type(c, 'only-in-shop');
+    await c.dialog.getByRole('option', { name: c.say('palette.message_id', { text: 'only-in-shop' }) }).click();
+    await c.page.waitForURL(/vhost=shop/);
+    await c.text('table.rows', { n: 1 }).waitFor();
+  } finally {
+    await c.broker.api('DELETE', `vhosts/${at}`);
+  }
+});

@@ -123,7 +123,6 @@ function Rail({ pages, current }) {
   const inNav = (g) =>
     pages.filter((p) => p.nav && p.nav.group === g && may(p.needs)).sort((a, b) => a.nav.order - b.nav.order);
   const section = current?.nav ? current.path : current?.under;
-  const one = current?.nav ? vhost.value : chosen.value; // a form may be about another one than was chosen
   return html`<div class="rail-groups">${groups.map(
     (g) =>
       inNav(g).length > 0 &&
@@ -131,7 +130,7 @@ function Rail({ pages, current }) {
       <h2 id=${`nav-${g}`}>${t(`nav.${g}`)}</h2>
       <ul aria-labelledby=${`nav-${g}`}>${inNav(g).map(
         (p) => html`<li key=${p.path}>
-        <a href=${href(p.path, { vhost: one })} aria-current=${p.path === section ? 'page' : undefined} title=${folded.value ? t(p.title) : undefined}>
+        <a href=${href(p.path, { vhost: chosen.value })} aria-current=${p.path === section ? 'page' : undefined} title=${folded.value ? t(p.title) : undefined}>
           <${Icon} name=${p.nav.icon} /><span>${t(p.title)}</span>
           <${Badge} path=${p.path} looking=${p.path === section} /></a></li>`,
       )}</ul>

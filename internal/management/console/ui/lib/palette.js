@@ -2,13 +2,26 @@
 import { html, useState, useEffect, useRef, useId } from './html.js';
 import { has, t } from './i18n.js';
 import { folded, ranked, wordsOf } from './find.js';
-import { api } from './api.js';
+import { api, path } from './api.js';
 import { go, to } from './router.js';
 import { Dialog } from './layers.js';
 import { composing } from './focus.js';
-import { oneVHost, vhosts } from './vhosts.js';
+import { oneVHost, vhost, vhosts } from './vhosts.js';
 import { may } from './session.js';
 import { lacksTag } from './rights.js';
+
+const searchedMax = 20; // virtual hosts
+
+// vhostWith is the virtual host in which a filter finds a dead letter: the chosen one, or the first of all.
+async function vhostWith(filter) {
+  if (vhost.value) return vhost.value;
+  const first = oneVHost.value;
+  for (const name of [first, ...vhosts.value.filter((v) => v !== first)].slice(0, searchedMax)) {
+    const found = await api.get(`x/letters/${path`${name}`}`, { filter, limit: 1 }).catch(() => null);
+    if (found?.items.length) return name;
+  }
+  return first;
+}
 
 const patience = 2000; // ms that Enter waits for names
 
@@ -65,13 +78,15 @@ export function Palette({ close, pages, actions, lookUp: ofPages }) {
             kind: t('palette.search'),
             search: true,
             title: t('palette.letters_with', { text }),
-            run: () => go('/letters', { filter: text, vhost: oneVHost.value }),
+            run: async () => go('/letters', { filter: text, vhost: await vhostWith(text) }),
           },
           {
             kind: t('palette.search'),
             title: t('palette.message_id', { text }),
-            run: () =>
-              go('/letters', { filter: `id:${/\s/.test(text) ? JSON.stringify(text) : text}`, vhost: oneVHost.value }),
+            run: async () => {
+              const filter = `id:${/\s/.test(text) ? JSON.stringify(text) : text}`;
+              go('/letters', { filter, vhost: await vhostWith(filter) });
+            },
           },
         ]
       : []),

@@ -12,7 +12,7 @@ export const vhosts = signal([]);
 const loaded = signal(false);
 const last = pref('vhost', '');
 
-// chosen is what the user has chosen, whatever the page that is shown is about.
+// chosen is what the user has chosen in this tab, whatever the page that is shown is about.
 export const chosen = computed(() => (vhosts.value.includes(last.value) ? last.value : ''));
 
 export const vhost = computed(() => route.value.query.vhost ?? chosen.value);

@@ -16,6 +16,7 @@ import { useShortcuts } from '../../lib/keys.js';
 import { rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
 import { OneVHost, oneVHost } from '../../lib/vhosts.js';
+import { OtherVHosts } from './other-vhosts.js';
 import { keyOf, page } from '../messages/address.js';
 import { IndexState, MessagesTable, useCompleted, useFound, useMessages } from '../messages/message-table.js';
 import { FilterBox, useRefusal } from '../messages/filter-box.js';
@@ -48,6 +49,7 @@ export function render() {
   const waiting = summary.data?.waiting;
   const change = (f) => setQuery({ filter: f, view: view === 'groups' && !q.view ? 'groups' : q.view });
   return html`<div class="page-head"><h1>${t('letters.title')}</h1><${OneVHost} /><${Action} lacks=${rightsIn(v).any('write')} onClick=${() => importMessages(v).then((done) => done && summary.refresh())}>${t('import.open')}</${Action}><a class="button" href=${href('/lost', { vhost: v })}>${t('lost.title')}${summary.data ? ` · ${num(summary.data.lost.messages)}` : ''}</a></div>
+    <${OtherVHosts} page="/letters" countOf=${(s) => s.dead_letters} />
     <${Cards} of=${summary} />
     ${view !== 'queues' && html`<${FilterBox} filter=${filter} change=${change} known=${known} error="" />`}
     <div class="tabs" role="tablist" aria-label=${t('letters.view')} onKeyDown=${(e) => {

@@ -12,6 +12,7 @@ import { path } from '../../lib/api.js';
 import { first, lacksTag, rightsIn } from '../../lib/rights.js';
 import { Action } from '../../lib/action.js';
 import { OneVHost, oneVHost } from '../../lib/vhosts.js';
+import { OtherVHosts } from './other-vhosts.js';
 import { base, keyOf } from '../messages/address.js';
 import { MessagesTable, useMessages } from '../messages/message-table.js';
 import { faultOf } from '../messages/badges.js';
@@ -70,6 +71,7 @@ export function render() {
   );
   const s = lostStore.data;
   return html`<div class="page-head"><h1>${t('lost.title')}</h1><${OneVHost} /></div><p class="faint">${t('lost.about')}</p>
+    <${OtherVHosts} page="/lost" countOf=${(s) => s.lost.messages} />
     ${
       s &&
       html`<div class="cards"><div class="stat"><b>${num(s.messages)}</b><span>${t('lost.kept')}</span></div><div class="stat"><b>${size(s.bytes)}</b><span>${t('lost.bytes')}</span></div>

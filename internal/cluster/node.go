@@ -14,13 +14,14 @@ import (
 const (
 	// pingEvery is how often a node asks each other one whether it is there.
 	pingEvery Instant = 100
-	// tickEvery is how often time passes for the leaders, and electionTicks after how many of these they step down if
-	// they have not heard from a majority.
-	tickEvery     Instant = 100
-	electionTicks         = 10
+	// tickEvery is how often time passes for the leaders.
+	tickEvery Instant = 100
 	// campaignSpread is within what time after the loss of a leader a member campaigns: mostly one before the others.
 	campaignSpread Instant = 300
 )
+
+// electionTicks is after how many ticks a leader steps down if it has not heard from a majority.
+const electionTicks = 10
 
 // Frame is what a node sends to another.
 type Frame struct {

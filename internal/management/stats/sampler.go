@@ -32,6 +32,7 @@ type Sampler struct {
 	mu struct {
 		sync.Mutex
 		ledgers map[uint32]*ledger // by the vhost's LogID: a name may come to mean another vhost
+		same    map[uint32]unchanged
 		wires   wires
 		node    history
 		runs    runs
@@ -153,7 +154,7 @@ func (s *Sampler) Read(now time.Time) {
 	at := now.UnixMilli()
 	for _, h := range s.engine.Accounts().VHosts() {
 		alive[h.LogID], named[h.Name] = true, true
-		if r, err := s.readHost(h.Name); err == nil {
+		if r, err := s.reading(h); err == nil {
 			s.note(h, at, r)
 		}
 	}
@@ -164,6 +165,7 @@ func (s *Sampler) Read(now time.Time) {
 	for id := range s.mu.ledgers {
 		if !alive[id] {
 			delete(s.mu.ledgers, id)
+			delete(s.mu.same, id)
 		}
 	}
 	s.mu.runs.note(at, s.mu.last == 0)
@@ -183,6 +185,39 @@ type hostReading struct {
 	named   map[fact.QueueID]string  // of these, durable ones
 	queues  map[fact.QueueID]figures // those whose figures are not all 0
 	flows   map[string]*figures      // of exchanges to which anything was published
+}
+
+// unchanged is the last reading of a virtual host, which holds as long as nothing happens there: as long as Changed of
+// the engine is the same.
+type unchanged struct {
+	since   uint64
+	reading *hostReading
+}
+
+// unchangedQueues is how many queues a virtual host has at the most of which the last reading is remembered: reading
+// more takes longer, but there are fewer such virtual hosts, and the reading takes memory.
+const unchangedQueues = 32
+
+// reading is that of one virtual host now. Thousands without traffic need not be looked at.
+func (s *Sampler) reading(h *accounts.VHost) (*hostReading, error) {
+	now := s.engine.Changed(h.Name)
+	s.mu.Lock()
+	last := s.mu.same[h.LogID]
+	s.mu.Unlock()
+	if last.reading != nil && last.since == now {
+		return last.reading, nil
+	}
+	r, err := s.readHost(h.Name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.mu.same, h.LogID)
+	if err == nil && now != 0 && len(r.all) <= unchangedQueues {
+		if s.mu.same == nil {
+			s.mu.same = map[uint32]unchanged{}
+		}
+		s.mu.same[h.LogID] = unchanged{now, r}
+	}
+	return r, err
 }
 
 // readHost reads one virtual host, its queues in portions.

@@ -1,7 +1,11 @@
 package repair_test
 
 import (
+	"context"
+	"path/filepath"
 	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/bartleby-mq/bartleby"
 )
@@ -23,5 +27,30 @@ func TestASoundDirectoryIsSound(t *testing.T) {
 			}
 		}
 		r.Print(t.Output(), dir)
+	}
+}
+
+func TestScheduledMessagesAreCounted(t *testing.T) {
+	t.Parallel()
+	// If it fails, a backup looks as if it had lost what waits for its time.
+	dir := filepath.Join(t.TempDir(), "data")
+	b, err := try(dir)
+	must(t, err)
+	ch, closeIt, err := dial(b, "/")
+	must(t, err)
+	must(t, ch.Confirm(false))
+	of := amqp.Table{"x-delayed-type": "direct"}
+	must(t, ch.ExchangeDeclare("later", "x-delayed-message", true, false, false, false, of))
+	c, err := ch.PublishWithDeferredConfirm("later", "k", false, false, amqp.Publishing{
+		DeliveryMode: amqp.Persistent, Headers: amqp.Table{"x-delay": int32(3_600_000)}, Body: []byte("x"),
+	})
+	must(t, err)
+	c.Wait()
+	closeIt()
+	must(t, b.Close(context.Background()))
+	r, err := bartleby.Check(dir)
+	must(t, err)
+	if h := r.VHosts[0]; h.Scheduled != 1 || h.Messages != 0 {
+		t.Errorf("%d messages are scheduled, %d are in queues", h.Scheduled, h.Messages)
 	}
 }

@@ -92,10 +92,11 @@ type VHost struct {
 	Exchanges   int    `json:"exchanges"`
 	Bindings    int    `json:"bindings"`
 	Queues      int    `json:"queues"`
-	Messages    int    `json:"messages"` // ready, waiting and held; not those of the lost store
+	Messages    int    `json:"messages"` // in queues: ready, waiting for a retry or their time, and held
 	Bytes       int64  `json:"bytes"`    // of their bodies
 	Held        int    `json:"held"`
 	Waiting     int    `json:"waiting"`
+	Scheduled   int    `json:"scheduled"` // in delayed exchanges
 	LostLetters int    `json:"lost_letters"`
 	Lost        []Lost `json:"lost,omitempty"`
 }

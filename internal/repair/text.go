@@ -69,14 +69,15 @@ func (r *Report) print(b *strings.Builder) {
 	var t table
 	t.row("  segment\tkind\tstate\tbatches\tused\tof\tneeded")
 	for _, s := range r.Segments {
-		t.row("  %s\t%s\t%s\t%d\t%s\t%s\t%s\n", s.File, s.Kind, s.State, s.Batches, size(s.UsedBytes), size(s.Bytes), size(s.LiveBytes))
+		t.row("  %s\t%s\t%s\t%d\t%s\t%s\t%s", s.File, s.Kind, s.State, s.Batches, size(s.UsedBytes), size(s.Bytes), size(s.LiveBytes))
 	}
 	t.print(b)
 	fmt.Fprintf(b, "\nUsers and permissions: %s; users: %d\n", r.Users.State, r.Users.Users)
-	t.row("  virtual host\tstate\tstarts\tqueues\tmessages\tbytes\theld\twaiting\tlost letters")
+	t.row("  virtual host\tstate\tstarts\tqueues\tmessages\tbytes\theld\twaiting\tscheduled\tlost letters")
 	for i := range r.VHosts {
 		h := &r.VHosts[i]
-		t.row("  %s\t%s\t%s\t%d\t%d\t%s\t%d\t%d\t%d\n", h.Name, h.State, yes(h.Starts), h.Queues, h.Messages, size(h.Bytes), h.Held, h.Waiting, h.LostLetters)
+		t.row("  %s\t%s\t%s\t%d\t%d\t%s\t%d\t%d\t%d\t%d",
+			h.Name, h.State, yes(h.Starts), h.Queues, h.Messages, size(h.Bytes), h.Held, h.Waiting, h.Scheduled, h.LostLetters)
 	}
 	t.print(b)
 	b.WriteString("\n")

@@ -185,6 +185,9 @@ func describe(v *vhost.VHost) VHost {
 		h.Held += q.Held
 		h.Waiting += q.Waiting
 	}
+	for _, s := range v.Reader().Schedules() {
+		h.Scheduled += s.Messages
+	}
 	return h
 }
 

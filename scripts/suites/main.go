@@ -18,7 +18,7 @@ import (
 )
 
 // totalMax bounds a run without long suites.
-const totalMax = 32 * time.Minute
+const totalMax = 36 * time.Minute
 
 // heartbeat is how often a suite that says nothing is reported to be alive.
 const heartbeat = 30 * time.Second

@@ -88,3 +88,20 @@ export function Radios({ label, value, onInput, options }) {
     )}
   </fieldset>`;
 }
+
+// FileField hands over the file that is chosen. The same one may be chosen again, when it has been corrected: the browser would not
+// tell that, so what was chosen before is taken out of the field, and put back if nothing is chosen.
+export function FileField({ label, hint, accept, onFile, required }) {
+  const before = useRef(null);
+  return html`<${Field} label=${label} hint=${hint}>${(
+    a,
+  ) => html`<input type="file" accept=${accept} required=${required} ...${a}
+    onClick=${(e) => {
+      before.current = e.target.files;
+      e.target.value = '';
+    }}
+    onCancel=${(e) => {
+      if (before.current?.length) e.target.files = before.current;
+    }}
+    onChange=${(e) => onFile(e.target.files[0] || null)} />`}</${Field}>`;
+}

@@ -5,7 +5,7 @@ import { address, api, path, ask } from '../../lib/api.js';
 import { attempt, reasonOf } from '../../lib/layers.js';
 import { Action } from '../../lib/action.js';
 import { Icon } from '../../lib/icon.js';
-import { Field, Select } from '../../lib/form.js';
+import { FileField, Select } from '../../lib/form.js';
 import { readText, save } from '../../lib/save.js';
 import { Commands, Elsewhere, GrantSelf } from '../../lib/states.js';
 import { here } from '../../lib/here.js';
@@ -134,7 +134,7 @@ export function render() {
             );
           })}><${Icon} name="download" /> ${t('definitions.download')}</button></p></section>
       <section class="card"><h2>${t('definitions.import')}</h2><p class="hint">${t('definitions.import_hint')}</p>
-        <${Field} label=${t('definitions.file')}>${(a) => html`<input type="file" accept=".json,application/json" ...${a} onChange=${(e) => read(e.target.files[0])} />`}</${Field}></section>
+        <${FileField} label=${t('definitions.file')} accept=".json,application/json" onFile=${read} /></section>
       <section class="card"><h2>${t('definitions.backup')}</h2><p class="hint">${t('definitions.backup_text')} <${Elsewhere} file="docs/backup.md">${t('frame.read_more')}</${Elsewhere}></p>
         <p class="buttons"><a class="button" download="bartleby.tar" href=${address('x/backup')}><${Icon} name="download" /> ${t('definitions.download')}</a></p></section>
     </div>

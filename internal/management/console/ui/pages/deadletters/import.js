@@ -4,7 +4,7 @@ import { t } from '../../lib/i18n.js';
 import { ask, api, path } from '../../lib/api.js';
 import { readText } from '../../lib/save.js';
 import { Cancel, Dialog, keep, open, refuse } from '../../lib/layers.js';
-import { Check, Field, Radios, TextField } from '../../lib/form.js';
+import { Check, FileField, Radios, TextField } from '../../lib/form.js';
 import { Action } from '../../lib/action.js';
 
 export const importMessages = (vhost) => open(Import, { vhost });
@@ -51,7 +51,7 @@ function Import({ close, vhost }) {
       result
         ? html`<p role="status">${t('import.done', { n: result.imported, read: result.read })} ${result.skipped > 0 && t('import.skipped', { n: result.skipped })} ${result.unrouted > 0 && t('import.unrouted', { n: result.unrouted })} ${result.refused > 0 && t('import.refused', { n: result.refused })}</p>
       ${result.failed > 0 && html`<p class="banner bad">${t('import.failed', { n: result.failed })} ${(result.wrong || []).map((w) => t('frame.pair', { name: w.line, value: w.reason ?? '' })).join(t('frame.clause'))}</p>`}`
-        : html`<form id="import" onSubmit=${submit}><${Field} label=${t('import.file')} hint=${t('import.file_hint')}>${(a) => html`<input type="file" accept=".ndjson,.jsonl,.json" required ...${a} onChange=${(e) => setFile(e.target.files[0] || null)} />`}</${Field}>
+        : html`<form id="import" onSubmit=${submit}><${FileField} label=${t('import.file')} hint=${t('import.file_hint')} accept=".ndjson,.jsonl,.json" required onFile=${setFile} />
         <${Radios} label=${t('redrive.where')} value=${where} onInput=${setWhere} options=${[
           ['queue', t('import.to_queue')],
           ['origin', t('redrive.to_origin')],

@@ -397,7 +397,10 @@ for (const language of ['en', 'zh-CN'])
       assert.equal(await waits(), 2);
       await row('second').getByRole('link').click();
       await c.page.getByRole('heading', { level: 1, name: c.say('message.title', { id: 'second' }) }).waitFor();
-      await c.page.getByText(c.say('message.waits')).first().waitFor();
+      await c.page.getByText(c.say('message.waits_delivery')).first().waitFor();
+      const ready = c.say('viewer.ready', { time: '' }).trim();
+      await c.page.locator('.timeline').getByText(ready).waitFor();
+      for (const name of ['keys.previous_message', 'keys.next_message']) await c.button(name).waitFor();
       assert.equal(await c.button('message.move').getAttribute('aria-disabled'), 'true');
       await c.accessible();
       await moveTo();
@@ -415,6 +418,15 @@ for (const language of ['en', 'zh-CN'])
       await c.button('schedule.cancel', {}, c.dialog).click();
       await until('none to wait', async () => (await waits()) === 0);
       await c.page.getByRole('heading', { level: 1, name }).waitFor();
+      await publish(channel, '', name, [{ body: 'nameless', headers: later }]);
+      await until('it to wait', async () => (await waits()) === 1);
+      await c.open(`/queues/%2F/${name}?tab=waiting`);
+      await c.page.locator('tr[data-index="0"]').getByRole('link').click();
+      await c.button('waiting.deliver_one').waitFor();
+      const id = new URL(c.page.url()).pathname.split('/').at(-1);
+      await c.page.getByRole('heading', { level: 1, name: c.say('message.title', { id }), exact: true }).waitFor();
+      await c.button('schedule.cancel').click();
+      await c.page.getByRole('dialog', { name: c.say('schedule.cancel_title', { n: 1, what: id }) }).waitFor();
     },
   );
 

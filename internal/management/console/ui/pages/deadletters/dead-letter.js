@@ -8,7 +8,7 @@ import { When } from '../../lib/time.js';
 import { Failure, Loading } from '../../lib/states.js';
 import { useShortcuts } from '../../lib/keys.js';
 import { Action } from '../../lib/action.js';
-import { Viewer, titleOf, useNeighbours } from '../messages/viewer.js';
+import { Viewer, stepNames, titleOf, useNeighbours } from '../messages/viewer.js';
 import { findWaiting, neverDied, page } from '../messages/address.js';
 import { RetryNow } from '../messages/retry.js';
 import { act, asWaiting, lacks as lacksToMove, lacksToCancel, move } from '../schedule/actions.js';
@@ -41,7 +41,7 @@ function Message({ params }) {
   const lost = params.queue === undefined;
   const alive = ofQueue();
   const id = { vhost: params.vhost, place: lost ? 'lost' : 'queue', queue: params.queue || '', id: params.id };
-  const step = useNeighbours(id);
+  const step = useNeighbours(id, alive);
   const list = alive
     ? [to`/queues/${params.vhost}/${params.queue}`, { tab: 'messages' }]
     : [lost ? '/lost' : '/letters', { vhost: params.vhost === oneVHost.value ? '' : params.vhost }];
@@ -64,7 +64,8 @@ function Head({ message: l, refresh, step, list }) {
   const redrive = () => beginRedrive(l.vhost, scopesOf([l]), 'redrive', alive).then(gone);
   const discard = () => beginRedrive(l.vhost, scopesOf([l]), 'discard', alive).then(gone);
   const resend = () => edit(l).then((original) => (original === 'kept' ? refresh() : gone(original)));
-  const waits = l.state === 'waiting' ? t('message.waits') : '';
+  const cancels = l.waiting_id && asWaiting(l).why !== 'retry';
+  const waits = l.state === 'waiting' ? t(cancels ? 'message.waits_delivery' : 'message.waits') : '';
   const rights = lacksFor(l);
   const lacks = Object.fromEntries(Object.entries(rights).map(([k, v]) => [k, v || waits]));
   useShortcuts(
@@ -76,8 +77,7 @@ function Head({ message: l, refresh, step, list }) {
     [l.id, ...Object.values(lacks)],
   );
   return html`<div class="page-head"><h1>${titleOf(l, l.message_id || l.id)}</h1><div class="buttons">
-    <button type="button" class="plain" onClick=${() => step(-1)} aria-label=${t('keys.previous_letter')} title=${t('keys.previous_letter')}><${Icon} name="left" /></button>
-    <button type="button" class="plain" onClick=${() => step(1)} aria-label=${t('keys.next_letter')} title=${t('keys.next_letter')}><${Icon} name="right" /></button>
+    ${[-1, 1].map((by) => html`<button type="button" class="plain" key=${by} onClick=${() => step(by)} aria-label=${t(stepNames(alive)[by])} title=${t(stepNames(alive)[by])}><${Icon} name=${by < 0 ? 'left' : 'right'} /></button>`)}
     <${RetryNow} messages=${[l]} one done=${refresh} />
     ${l.waiting_id && html`<${Later} of=${[asWaiting(l)]} moved=${refresh} gone=${gone} />`}
     <${Action} className=${alive ? '' : 'primary'} lacks=${lacks.redrive} onClick=${redrive}><${Icon} name="redrive" /> ${t(alive ? 'message.move' : 'redrive.one')}</${Action}>

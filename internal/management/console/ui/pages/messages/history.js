@@ -73,7 +73,7 @@ function Now({ stop: s, message: l }) {
   return html`<span class="stop-line"><b>${t('viewer.now')}</b> ${s.place !== 'lost' && html`<${State} state=${s.state} />`}</span>
     ${s.place === 'lost' ? html`<span>${t('viewer.in_lost_store', { cause: word('cause', l.cause || '') })}${l.target && html` <b>${l.target}</b>`}</span>` : html`<a class="where break" href=${href(to`/queues/${l.vhost}/${s.queue}`)}>${s.queue}</a>`}
     ${s.time && html`<small class="faint"><${Ago} at=${s.time} /></small>`}
-    ${l.due && html`<small class="faint">${t('viewer.due')} <${Ago} at=${l.due} /></small>`}`;
+    ${l.due && html`<small class="faint"><${Ago} at=${l.due} say=${(time) => t('viewer.ready', { time })} /></small>`}`;
 }
 
 // Returned says that consumers returned the message, how often if that is known, and what its queue, as it is set now, makes of returns.

@@ -264,8 +264,15 @@ async function neighbour(id, by) {
   return list.rows[i + by]?.page;
 }
 
-// useNeighbours binds [ and ] to the messages before and after one. Who goes back to the list then is at the row of the last one.
-export function useNeighbours(id) {
+// stepNames are the titles of the steps to the message before and after one, by 1 or -1.
+export const stepNames = (alive) => ({
+  [-1]: alive ? 'keys.previous_message' : 'keys.previous_letter',
+  1: alive ? 'keys.next_message' : 'keys.next_letter',
+});
+
+// useNeighbours binds [ and ] to the messages before and after one; alive says that it never died. Who goes back to the list then is at the
+// row of the last one.
+export function useNeighbours(id, alive) {
   useEffect(() => {
     const [list, row] = ['list', 'row'].map((name) => kept(name, from()));
     const index = list ? list.rows.findIndex((x) => x.key === keyOf(id)) : -1;
@@ -281,8 +288,7 @@ export function useNeighbours(id) {
     if (next) beside(next);
     else if (found) announce(t(by > 0 ? 'viewer.is_last' : 'viewer.is_first'));
   };
-  useShortcuts({ '[': ['keys.previous_letter', () => void step(-1)], ']': ['keys.next_letter', () => void step(1)] }, [
-    at(id),
-  ]);
+  const names = stepNames(alive);
+  useShortcuts({ '[': [names[-1], () => void step(-1)], ']': [names[1], () => void step(1)] }, [at(id), alive]);
   return step;
 }

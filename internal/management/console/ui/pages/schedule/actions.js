@@ -31,6 +31,7 @@ export const asWaiting = (l) => ({
   id: l.waiting_id,
   due_ms: Date.parse(l.due),
   message_id: l.message_id,
+  called: l.id,
   why: l.redelivered ? 'retry' : 'delivery-time',
 });
 
@@ -85,8 +86,8 @@ function went(action, answer, more) {
   return [n > 0 ? t('schedule.partly', { finished, rest }) : rest, 'note'];
 }
 
-// nameOf is how a dialog calls a message: its schedule key, which commands and clients use, before its ids.
-const nameOf = (x) => scheduleKey(x) || x.message_id || x.id;
+// nameOf is how a dialog calls a message: its schedule key, which commands and clients use, before its ids, of which its page has called.
+const nameOf = (x) => scheduleKey(x) || x.message_id || x.called || x.id;
 
 // asCommands shows a change as commands, if it is of few messages of one exchange or queue.
 const few = 20;

@@ -1,6 +1,7 @@
 // Fields of forms: each with a label, a hint and what is wrong with it, tied together for those who do not see.
 import { html, useEffect, useId, useRef, useState } from './html.js';
 import { begin } from './focus.js';
+import { Icon } from './icon.js';
 
 const pause = 800; // ms without a change after which the error of a field that is typed into is said
 
@@ -14,30 +15,47 @@ function useCalm(error, id) {
   return error && calm;
 }
 
-// Field puts a label, a hint and an error around a control, which children(attributes) makes. meaning is how its text is understood; ''
-// keeps a place for it.
-export function Field({ label, hint, error, meaning, children, className = '' }) {
+// Field puts a label, a hint, a warning and an error around a control, which children(attributes) makes. What is warned of can be meant.
+// meaning is how its text is understood; '' keeps a place for it.
+export function Field({ label, hint, warning, error, meaning, children, className = '' }) {
   const id = useId();
   const fault = useCalm(error, id);
-  const about = [meaning && `${id}-meaning`, hint && `${id}-hint`, fault && `${id}-error`].filter(Boolean).join(' ');
+  const doubt = useCalm(warning, id);
+  const all = { meaning, hint, warning: doubt, error: fault };
+  const about = Object.keys(all)
+    .filter((name) => all[name])
+    .map((name) => `${id}-${name}`)
+    .join(' ');
   const attributes = { id, 'aria-describedby': about || undefined, 'aria-invalid': error ? 'true' : undefined };
   return html`<div class=${`field ${className} ${error ? 'wrong' : ''}`}>
     <label for=${id}>${label}</label>
     ${children(attributes)}
     ${meaning !== undefined && html`<p class="meaning" id=${`${id}-meaning`}>${meaning}</p>`}
     ${hint && html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
+    ${doubt && html`<p class="warning" id=${`${id}-warning`} role="alert"><${Icon} name="warning" /> ${doubt}</p>`}
     ${fault && html`<p class="error" id=${`${id}-error`} role="alert">${fault}</p>`}
   </div>`;
 }
 
 // TextField: onInput is given the text. list is what to suggest. autofocus works on each page, not only on the first as that of browsers.
-export function TextField({ label, hint, error, value, onInput, list, className, autofocus = false, ...rest }) {
+export function TextField({
+  label,
+  hint,
+  warning,
+  error,
+  value,
+  onInput,
+  list,
+  className,
+  autofocus = false,
+  ...rest
+}) {
   const suggestions = useId();
   const input = useRef(null);
   useEffect(() => {
     if (autofocus) begin(input.current);
   }, []);
-  return html`<${Field} ...${{ label, hint, error, className }}>${(a) => html`
+  return html`<${Field} ...${{ label, hint, warning, error, className }}>${(a) => html`
     <input type="text" ...${a} ref=${input} autofocus=${autofocus} value=${value ?? ''} onInput=${(e) => onInput(e.target.value)} list=${list ? suggestions : undefined} spellcheck="false" ...${rest} />
     ${list && html`<datalist id=${suggestions}>${list.map((x) => html`<option value=${x} />`)}</datalist>`}`}
   </${Field}>`;

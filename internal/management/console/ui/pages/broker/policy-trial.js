@@ -111,7 +111,7 @@ export function Trial({ vhost, of: { trial, error, busy, wrong } }) {
   }
   if (!trial) return html`<p class="hint" role="status">${busy ? t('trial.busy') : t('trial.begin')}</p>`;
   const odd = trial.warnings.filter((w) => !saysDrop(w));
-  return html`<div role="status"><p>${t('trial.sum', { matched: trial.matched, changed: trial.changed })}</p>
+  return html`<div role="status" class="stack"><p>${t('trial.sum', { matched: trial.matched, changed: trial.changed })}</p>
     ${dropsOf(trial).texts.map((text) => html`<p class="banner bad" key=${text}><${Icon} name="warning" /> <span class="break">${text}</span></p>`)}
     ${odd.length > 0 && html`<ul>${odd.map((w) => html`<li class="banner warn" key=${w}><${Icon} name="warning" /> <span class="break">${said(w, t)}</span></li>`)}</ul>`}</div>
     ${

@@ -62,11 +62,11 @@ export function render({ query, title }) {
     ${got.data !== undefined ? html`<${Editor} key=${visits.value + (query.policy ? vhost : '')} operator=${operator} vhost=${vhost} known=${got.data} query=${query} />` : got.error ? html`<${Failure} error=${got.error} retry=${got.refresh} />` : html`<${Loading} />`}`;
 }
 
-// hintOf is what there is to know of a pattern: signs of Chinese keyboards are none of an expression, and match only themselves.
-function hintOf(pattern) {
+// warningOf is what a pattern hardly means: signs of Chinese keyboards are none of an expression, and match only themselves.
+function warningOf(pattern) {
   const wide = [...new Set(pattern.match(/[\uff01-\uff5e。]/g))].join(' ');
   if (wide) return t('policies.wide', { wide, narrow: folded(pattern).replaceAll('。', '.') });
-  return lookAround(pattern) ? t('policies.re2') : t('policies.pattern_hint');
+  return lookAround(pattern) ? t('policies.re2') : '';
 }
 
 function begin(known, query, vhost) {
@@ -182,7 +182,7 @@ function Editor({ operator, vhost, known, query }) {
       <div class="form">
         <${TextField} label=${t('queues.name')} value=${f.name} readonly=${!!known} hint=${taken.has(f.name) ? t('policies.replaces', { name: f.name }) : undefined} onInput=${put('name')} required autofocus=${!known} />
         <${Select} label=${t('queues.vhost')} value=${f.vhost} disabled=${!!known} onInput=${put('vhost')} options=${vhosts.value.includes(f.vhost) ? vhosts.value : [f.vhost]} />
-        <${TextField} label=${t('policies.pattern')} value=${f.pattern} onInput=${put('pattern')} required error=${badPattern} hint=${hintOf(f.pattern)} />
+        <${TextField} label=${t('policies.pattern')} value=${f.pattern} onInput=${put('pattern')} required error=${badPattern} hint=${t('policies.pattern_hint')} warning=${warningOf(f.pattern)} />
         <${Select} label=${t('policies.apply_to')} value=${f.applyTo} onInput=${put('applyTo')} options=${kinds.map((k) => [k, t(`apply_to.${k}`)])} />
         <${NumberField} label=${t('policies.priority')} hint=${t('policies.priority_hint')} value=${f.priority} onInput=${put('priority')} />
       </div>
@@ -190,10 +190,12 @@ function Editor({ operator, vhost, known, query }) {
       ${
         !operator &&
         !known &&
-        html`<p class="buttons">${Object.keys(presets).map(
+        html`<div class="buttons" role="group" aria-labelledby="templates"><span class="faint" id="templates">${t('policies.templates')}</span> ${Object.keys(
+          presets,
+        ).map(
           (p) =>
             html`<button type="button" class="small" key=${p} onClick=${() => fillIn(p)}>${t(`preset.${p}`)}</button>`,
-        )}</p>`
+        )}</div>`
       }
       ${groupNames.map((group) => {
         const of = fields.filter((s) => groupOf(s.name) === group);

@@ -87,15 +87,15 @@ function useNames(vhost) {
 
 function Expression({ label, value, onInput, names }) {
   const bad = trouble(value);
-  const hint = lookAround(value)
-    ? t('policies.re2')
-    : names
-      ? t('users.matches', {
-          queues: names.queues.filter((n) => allows(value, n)).length,
-          exchanges: names.exchanges.filter((n) => allows(value, n)).length,
-        })
-      : undefined;
-  return html`<${TextField} className="mono" label=${label} value=${value} onInput=${onInput} error=${bad || undefined} hint=${hint} list=${['.*', '^$', '']} />`;
+  const warning = lookAround(value) ? t('policies.re2') : '';
+  const hint =
+    names &&
+    !warning &&
+    t('users.matches', {
+      queues: names.queues.filter((n) => allows(value, n)).length,
+      exchanges: names.exchanges.filter((n) => allows(value, n)).length,
+    });
+  return html`<${TextField} className="mono" label=${label} value=${value} onInput=${onInput} error=${bad || undefined} hint=${hint} warning=${warning} list=${['.*', '^$', '']} />`;
 }
 
 // Grant changes what a user may in a virtual host: known is the permission there is.

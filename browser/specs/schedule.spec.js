@@ -211,6 +211,17 @@ world.test('what waits for its retry is retried now from the list of messages', 
   await c.button('waiting.retry_all').click();
   await c.text('waiting.retried', { n: 2 }).waitFor();
   await c.page.getByText(c.say('waiting.n_wait', { n: 2 })).waitFor({ state: 'detached' });
+
+  const later = { 'x-opt-delivery-time': Date.now() + 900_000 }; // no retry: it was never delivered
+  await publish(channel, '', 'backoff', [{ body: 'c', headers: later }]);
+  await c.open('/queues/%2F/backoff?tab=waiting');
+  await c.button('waiting.retry_all').click();
+  await c.dialog.getByText(c.say('waiting.timed', { n: 1 })).waitFor();
+  await c.button('frame.cancel', {}, c.dialog).click();
+  assert.equal((await c.broker.get('queues/%2F/backoff')).messages_delayed, 1);
+  await c.button('waiting.retry_all').click();
+  await c.button('waiting.timed_too', {}, c.dialog).click();
+  await c.text('waiting.retried', { n: 1 }).waitFor();
 });
 
 world.test('a message that waits is retried now where it is selected, and on its page', async (c) => {

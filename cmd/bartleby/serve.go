@@ -149,7 +149,8 @@ func consoleOf(c *bartleby.Config, all []bartleby.Listener, fresh bool) string {
 		host = "127.0.0.1"
 	}
 	told := "Console: " + all[i].Protocol + "://" + net.JoinHostPort(host, port) + c.Web.PathPrefix
-	if first := cmp.Or(c.First, bartleby.DefaultFirst()); fresh && first.User == "guest" && first.Password == "guest" {
+	usual := fresh && c.LoadDefinitions == "" // whoever loads definitions has the users that they name
+	if first := cmp.Or(c.First, bartleby.DefaultFirst()); usual && first.User == "guest" && first.Password == "guest" {
 		told += " (user guest, password guest)"
 	}
 	return told

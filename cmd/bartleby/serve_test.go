@@ -59,7 +59,7 @@ func (s *said) await(t *testing.T, pattern string) []string {
 func TestStartIsShownOnceOnATerminal(t *testing.T) {
 	// If this fails, who starts the broker reads each listener twice, or does not learn where the console is.
 	data := filepath.Join(t.TempDir(), "data")
-	start := func() string {
+	start := func(data string, more ...string) string {
 		t.Helper()
 		read, both, err := os.Pipe()
 		if err != nil {
@@ -70,6 +70,7 @@ func TestStartIsShownOnceOnATerminal(t *testing.T) {
 		ended := make(chan int, 1)
 		go func() {
 			args := []string{"bartleby", "serve", "--data", data, "--listen", "127.0.0.1:0", "--management", ":0", "--prometheus", "none"}
+			args = append(args, more...)
 			ended <- run(args, strings.NewReader(""), both, both)
 			both.Close()
 		}()
@@ -81,15 +82,22 @@ func TestStartIsShownOnceOnATerminal(t *testing.T) {
 		<-ended
 		return shown
 	}
-	first := start()
+	first := start(data)
 	if strings.Count(first, "listener") != 2 || strings.Count(first, "Server startup complete") != 1 {
 		t.Errorf("it said:\n%s", first)
 	}
 	if !regexp.MustCompile(`\nConsole: http://127\.0\.0\.1:\d+ \(user guest, password guest\)\n$`).MatchString(first) {
 		t.Errorf("it ended with:\n%s", first)
 	}
-	if again := start(); !regexp.MustCompile(`\nConsole: http://127\.0\.0\.1:\d+\n$`).MatchString(again) {
+	if again := start(data); !regexp.MustCompile(`\nConsole: http://127\.0\.0\.1:\d+\n$`).MatchString(again) {
 		t.Errorf("a broker with data ended with:\n%s", again)
+	}
+	file := filepath.Join(t.TempDir(), "definitions.json")
+	if err := os.WriteFile(file, []byte(`{"vhosts":[{"name":"/"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if loaded := start(t.TempDir(), "--load_definitions", file); strings.Contains(loaded, "guest") {
+		t.Errorf("a new broker whose users are those of a file ended with:\n%s", loaded)
 	}
 }
 

@@ -171,7 +171,13 @@ export function WaitingList({ vhost, name, spaced }) {
     picked[1](new Set());
     list.refresh();
   };
-  const retry = (body) => retryNow(vhost, name, body).then(done);
+  const retry = (rows) =>
+    retryNow(
+      vhost,
+      name,
+      rows.length ? { ids: rows.map((m) => m.id) } : { all: true },
+      rows.filter((m) => m.why === 'delivery-time').length,
+    ).then(done);
   const change = (
     rows,
   ) => html`<${Action} lacks=${lacks(rows)} onClick=${() => move(rows).then(done)}>${t('schedule.move')}</${Action}>
@@ -179,7 +185,7 @@ export function WaitingList({ vhost, name, spaced }) {
   return html`<${Table} id="queue-waiting" caption=${t('waiting.title')} source=${list.source} columns=${waitingColumns(page)} keyOf=${(m) => m.id} nameOf=${(m) => [m.message_id, m.routing_key, dateTime(m.due)].filter(Boolean).join(t('frame.clause'))} selection=${picked} onOpen=${(m) => go(page(m))} filter=${false} more=${list.more}
     actions=${(
       rows,
-    ) => html`<${Action} lacks=${rightsIn(vhost).queue('read', name)} disabled=${list.source.total === 0} onClick=${() => retry(rows.length ? { ids: rows.map((m) => m.id) } : { all: true })}>${rows.length ? t('waiting.retry_some', { n: rows.length }) : t('waiting.retry_all')}</${Action}>
+    ) => html`<${Action} lacks=${rightsIn(vhost).queue('read', name)} disabled=${list.source.total === 0} onClick=${() => retry(rows)}>${rows.length ? t('waiting.retry_some', { n: rows.length }) : t('waiting.retry_all')}</${Action}>
       ${rows.length > 0 && change(rows.map((m) => ({ ...m, vhost })))}`}
     empty=${html`<${Empty} title=${t('waiting.none')} text=${t(spaced ? 'waiting.none_now' : 'waiting.none_text')} cli=${spaced ? undefined : retryCommand({ vhost, name })} docs="retries-and-limits.md">
       ${!spaced && may('policymaker') && html`<p><a class="button" href=${href('/policies/edit', { vhost, pattern: patternOf([name]), preset: 'retry' })}>${t('waiting.make_policy')}</a></p>`}</${Empty}>`} />

@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { percent, t } from '../../lib/i18n.js';
 import { address, api, path } from '../../lib/api.js';
-import { Cancel, Dialog, open, reasonOf, toast } from '../../lib/layers.js';
+import { Cancel, Dialog, open, reasonOf } from '../../lib/layers.js';
 import { Check, NumberField, Radios, Select, TextField } from '../../lib/form.js';
 import { Duration } from '../../lib/duration-fields.js';
 import { Icon } from '../../lib/icon.js';
@@ -149,14 +149,7 @@ function Begin({ close, vhost, scopes: offered, action, undo, alive }) {
         if (!dry) noteFound(answers.at(-1), trials[answers.length - 1]);
       }
       if (dry) setTrials(answers);
-      else {
-        setJobs(answers);
-        toast(
-          action === 'discard'
-            ? t(lost ? 'redrive.delete_begun' : 'redrive.discard_begun')
-            : t('redrive.begun', { n: answers.length }),
-        );
-      }
+      else setJobs(answers); // the dialog shows them now: a toast would say that they run when they are over
     } catch (e) {
       setError(reasonOf(e));
       if (!dry && answers.length > 0) setJobs(answers); // these have begun

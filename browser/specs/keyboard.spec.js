@@ -101,6 +101,8 @@ for (const language of ['en', 'zh-CN']) {
       await c.page.keyboard.press('Enter');
       await c.page.getByRole('alert').filter({ hasText: 'tenant:acme' }).waitFor();
       await until('the rows to go', async () => (await rows.count()) === 0);
+      assert.equal(await c.text('table.none').count(), 0, 'nothing was looked for');
+      assert.equal(await c.text('table.rows', { n: 0 }).count(), 0, 'nothing was counted');
       for (const name of buttons) {
         assert.equal(await c.button(name).getAttribute('aria-disabled'), 'true', `${name} at ${path}`);
         assert.equal(await c.button(name).getAttribute('title'), c.say('filter.invalid'));

@@ -14,7 +14,7 @@ import { save } from './save.js';
 
 const drawnMax = 200;
 
-// Table shows a source. Columns are {key, title, render(row), value(row), sort, align, off, always, names}: sort is false, or what the API calls
+// Table shows a source; one that is wrong, since what is asked for is, says nothing of rows. Columns are {key, title, render(row), value(row), sort, align, off, always, names}: sort is false, or what the API calls
 // it; value is for order and export; off hides it until it is chosen. keyOf identifies a row; nameOf is how it is called for those who hear it, if
 // that is not what its cells say of the columns that are always there or that name it; selection is a useState of a Set of keys; onOpen is Enter
 // and a click beside links. empty is shown when there is nothing at all. actions(rows) are buttons.
@@ -128,7 +128,7 @@ export function Table({
   const before = useRef(0);
   useEffect(() => {
     if (!source.known) return;
-    if (before.current > 0 && rows.length === 0) announce(t('table.rows', { n: 0 }));
+    if (before.current > 0 && rows.length === 0 && !source.wrong) announce(t('table.rows', { n: 0 }));
     before.current = rows.length;
   }, [source.known, rows.length]);
   useShortcuts(
@@ -214,7 +214,7 @@ export function Table({
           ${drawn.after > 0 && html`<tr class="spacer" aria-hidden="true"><td style=${{ height: drawn.after + 'px' }}></td></tr>`}
         </tbody>
       </table>
-      ${rows.length === 0 && html`<p class="none">${t('table.none')}</p>`}
+      ${rows.length === 0 && !source.wrong && html`<p class="none">${t('table.none')}</p>`}
     </div>
     <${Pages} source=${source} more=${more} />
   </div>`;
@@ -298,7 +298,7 @@ function Tools({ id, caption, source, columns, shown, chosen, selection, filter,
       <label class="check small"><input type="checkbox" checked=${source.regex} onChange=${(e) => source.change({ regex: e.target.checked })} /> ${t('table.regex')}</label>
       ${source.wrong && html`<span class="tag bad" role="alert">${t('table.no_regex')}</span>`}`
     }
-    <span class="count" aria-live="polite">${count ? t('table.selected', { n: count }) : more?.next ? t('table.so_far', { n: source.total }) : source.text ? t('table.filtered', { n: source.filtered, total: source.total }) : t('table.rows', { n: source.total })}</span>
+    <span class="count" aria-live="polite">${source.wrong ? '' : count ? t('table.selected', { n: count }) : more?.next ? t('table.so_far', { n: source.total }) : source.text ? t('table.filtered', { n: source.filtered, total: source.total }) : t('table.rows', { n: source.total })}</span>
     ${count > 0 && html`<button type="button" class="plain" onClick=${() => selection[1](new Set())}>${t('table.select_none')}</button>`}
     <span class="grow"></span>
     ${actions?.(count ? picked() : [])}

@@ -103,6 +103,7 @@ export function Messages({ vhost, name, count, waiting }) {
     text: '',
     known: messages.known,
     error: messages.wrong ? null : messages.error,
+    wrong: messages.wrong,
     refresh: messages.refresh,
   };
   return html`${waiting > 0 && html`<${Waiting} vhost=${vhost} name=${name} n=${waiting} done=${messages.refresh} />`}

@@ -177,7 +177,7 @@ function Groups({ vhost, by, filter, waiting, lost }) {
       <${Action} className="small plain" lacks=${lacksOf(g).discard} onClick=${() => redrive(g, 'discard')} aria-label=${t('letters.discard_group', { group: named(by, g.value) })} title=${discardLabel(0, g.count)}><${Icon} name="discard" /></${Action}></span>`,
     },
   ];
-  const source = useRows(rows, columns, { prefix: 'g', usual: { sort: 'count', reverse: true } });
+  const source = { ...useRows(rows, columns, { prefix: 'g', usual: { sort: 'count', reverse: true } }), wrong };
   return html`<div class="form group-by">
       <label class="buttons">${t('letters.group_by')} <select value=${by.startsWith('header:') ? 'header' : by} onChange=${(
         e,

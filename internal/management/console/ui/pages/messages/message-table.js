@@ -200,6 +200,7 @@ export function MessagesTable({ id = 'letters', messages, selection, actions, em
     text: '',
     known: messages.known,
     error: messages.error,
+    wrong: messages.wrong,
     refresh: messages.refresh,
   };
   useShortcuts({ n: messages.fresh > 0 && ['keys.load_new', messages.refresh] }, [messages.fresh]);

@@ -193,10 +193,10 @@ for (const [list, label] of [
     await c.broker.put(`${list}/later`, list === 'users' ? { password: 'old', tags: '' } : {}); // after the list was read
     await c.field('queues.name', {}, c.dialog).fill('later');
     if (list === 'users') await c.dialog.locator('input[type=password]').fill('new');
-    await c.button('policies.save').click();
+    await c.button('create.do', {}, c.dialog).click();
     await c.text(`${list}.exists`, { name: 'later' }).waitFor();
     await c.field('queues.name', {}, c.dialog).fill('taken');
-    await c.button('policies.save').click();
+    await c.button('create.do', {}, c.dialog).click();
     await c.text(`${list}.exists`, { name: 'taken' }).waitFor();
     const now = await c.broker.get(`${list}/taken`);
     assert.deepEqual([now.tags, now.password_hash], [before.tags, before.password_hash]);

@@ -129,6 +129,15 @@ for (const language of ['en', 'zh-CN']) {
     assert.deepEqual(await values(), ['^$', '^$', '.*']);
     await c.button('usual.full', {}, c.dialog).click();
     assert.deepEqual(await values(), ['.*', '.*', '.*']);
+    await c.broker.put('permissions/%2F/fresh', { configure: '', write: '', read: '.*' });
+    await c.open('/users/fresh');
+    await c.page
+      .getByRole('row')
+      .getByRole('button', { name: c.say('users.change') })
+      .first()
+      .click();
+    const first = c.button('usual.full', {}, c.dialog);
+    await until('the first preset to have the focus', () => first.evaluate((el) => el === document.activeElement));
   });
 }
 

@@ -43,7 +43,7 @@ export function EditUser({ close, known }) {
     if (await attempt(() => api.put(path`users/${f.name}`, body), t('users.saved', { name: f.name }))) close(f.name);
   };
   const others = [...f.tags].filter((tag) => !tagNames.includes(tag));
-  return html`<${Dialog} title=${known ? t('users.edit', { name: known.name }) : t('users.create')} close=${() => close()} actions=${html`<${Cancel} /><button type="submit" form="user" class="primary">${t('policies.save')}</button>`}>
+  return html`<${Dialog} title=${known ? t('users.edit', { name: known.name }) : t('users.create')} close=${() => close()} actions=${html`<${Cancel} /><button type="submit" form="user" class="primary">${t(known ? 'policies.save' : 'create.do')}</button>`}>
     <form id="user" onSubmit=${submit}>
       <${TextField} label=${t('queues.name')} value=${f.name} readonly=${!!known} error=${exists} onInput=${put('name')} required autofocus=${!known} autocomplete="off" />
       <${Radios} label=${t('users.password')} value=${f.how} onInput=${put('how')} options=${[...(known ? [['keep', t('users.keep')]] : []), ['password', t('users.new_password')], ['hash', t('users.hash')], ['none', t('users.without')]]} />
@@ -120,7 +120,7 @@ export function Grant({ close, user, vhost: fixed, known }) {
     ${known && html`<button type="button" onClick=${revoke}>${t('users.revoke')}</button>`}<${Cancel} /><button type="submit" form="grant" class="primary">${t('policies.save')}</button>`}>
     <form id="grant" onSubmit=${submit}>
       ${!fixed && html`<${Select} label=${t('queues.vhost')} value=${vhost} onInput=${setVHost} options=${vhosts.value} />`}
-      <p class="buttons">${Object.entries(usual).map(([name, [configure, write, read]]) => html`<button type="button" class="small" key=${name} onClick=${() => set({ ...f, configure, write, read })}>${t(`usual.${name}`)}</button>`)}</p>
+      <p class="buttons">${Object.entries(usual).map(([name, [configure, write, read]], i) => html`<button type="button" class="small" key=${name} autofocus=${!!fixed && i === 0} onClick=${() => set({ ...f, configure, write, read })}>${t(`usual.${name}`)}</button>`)}</p>
       <p class="hint">${t('users.read_hint')}</p>
       ${['configure', 'write', 'read'].map((right) => html`<${Expression} key=${right} label=${t(`right.${right}`)} value=${f[right]} onInput=${put(right)} names=${names} />`)}
     </form>

@@ -116,7 +116,7 @@ export function EditVHost({ close, known }) {
     if (!(await attempt(async () => (free = await taken.free(f.name)))) || !free) return;
     if (await attempt(() => api.put(path`vhosts/${f.name}`, body), t('vhosts.saved', { name: f.name }))) close(f.name);
   };
-  return html`<${Dialog} title=${known ? known.name : t('vhosts.create')} close=${() => close()} actions=${html`<${Cancel} /><button type="submit" form="vhost" class="primary">${t('policies.save')}</button>`}>
+  return html`<${Dialog} title=${known ? known.name : t('vhosts.create')} close=${() => close()} actions=${html`<${Cancel} /><button type="submit" form="vhost" class="primary">${t(known ? 'policies.save' : 'create.do')}</button>`}>
     <form id="vhost" onSubmit=${submit}>
       <${TextField} label=${t('queues.name')} value=${f.name} readonly=${!!known} error=${exists} onInput=${put('name')} required autofocus=${!known} />
       <${TextField} label=${t('vhosts.description')} value=${f.description} onInput=${put('description')} />

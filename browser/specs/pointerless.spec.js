@@ -85,6 +85,23 @@ world.test('JSON is called wrong when the typing pauses, not at each key', async
   await c.accessible();
 });
 
+world.test('with a dialog open and the focus on nothing, single keys do nothing to the page behind it', async (c) => {
+  const theme = () => c.page.evaluate(() => document.documentElement.dataset.theme);
+  await c.open('/exchanges');
+  await c.button('exchange.create').first().click();
+  await c.field('queues.name', {}, c.dialog).waitFor();
+  await c.page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement).blur());
+  const before = await theme();
+  await c.page.keyboard.press('t');
+  await c.page.keyboard.press('?');
+  assert.equal(await theme(), before);
+  assert.equal(await c.dialog.count(), 1);
+  await c.page.keyboard.press('Escape');
+  await c.dialog.waitFor({ state: 'detached' });
+  await c.page.keyboard.press('t');
+  assert.notEqual(await theme(), before);
+});
+
 world.test('what a filter has found is announced', async (c) => {
   for (const view of ['list', 'groups']) {
     await c.open(`/letters?view=${view}`);

@@ -27,6 +27,10 @@ export function useShortcuts(of, deps = [], where = 'keys.here') {
   }, deps);
 }
 
+// under tells whether a dialog is over the page, wherever the focus is: a click beside its fields, or Tab beyond its last button, leaves it
+// on no element.
+const under = () => !!document.querySelector('dialog[open]');
+
 // within is what an event happened in that matches a selector.
 const within = (e, selector) => (e.target instanceof Element ? e.target.closest(selector) : null);
 
@@ -48,14 +52,13 @@ export function startKeys() {
     if (e.defaultPrevented || composing(e)) return;
     const name = nameOf(e);
     const chord = e.ctrlKey || e.metaKey;
-    if (!chord && (!shortcutsOn.value || inField(e.target))) return;
-    const inDialog = within(e, 'dialog');
+    if (!chord && (!shortcutsOn.value || inField(e.target) || under())) return; // single keys are the page's
     const sequence = Date.now() < pendingUntil ? `${pending} ${name}` : '';
     const found =
       bindings.peek().findLast((b) => b.keys === sequence) || bindings.peek().findLast((b) => b.keys === name);
     pending = '';
     pendingUntil = 0;
-    if (found && !(inDialog && !found.inDialog && !chord)) {
+    if (found) {
       if (name === 'Enter' && within(e, 'a, button, summary')) return;
       if (found.run(e) !== false) e.preventDefault();
       return;

@@ -133,6 +133,8 @@ const typed = [
   ['en', 'grafana', 'monitoring.title'],
   ['en', 'alerts', 'monitoring.title'],
   ['en', 'alarms', 'monitoring.title'],
+  ['en', 'alert rules', 'monitoring.title'],
+  ['zh-CN', '告警规则', 'monitoring.title'],
   ['en', 'monitoring', 'monitoring.title'],
   ['en', 'backup', 'definitions.title'],
   ['en', 'migrate', 'definitions.title'],

@@ -316,7 +316,7 @@ function Tools({ id, caption, source, columns, shown, chosen, selection, filter,
           chosen.value = null;
         }}>${t('table.usual_columns')}</button>
       </fieldset></details>
-    <details class="menu"><summary aria-label=${t('table.export')} title=${t('table.export')}><${Icon} name="download" /></summary>
+    <details class="menu"><summary aria-label=${t('table.export_rows')} title=${t('table.export_rows')}><${Icon} name="download" /></summary>
       <div><button type="button" onClick=${() =>
         save(
           `${id}.csv`,

@@ -2,7 +2,7 @@
 
 // stops are {kind: publish, exchange, keys, queue}, then for each death {kind: death, queue, reason, count, time (ms), exchange, keys,
 // expiration, elapsed (ms since the stop before), first, last}, before one at the delivery limit {kind: returns, queue, n: null, for nobody
-// has counted them}, then {kind: redrive, times, job, back} if it was sent back, then
+// has counted them}, then {kind: redrive, times, job, back} if it was sent back, before the death that came after it if that is known, then
 // {kind: returns, queue, n, waiting} if consumers returned it where it is, then {kind: now, place, queue, state}. x-death has the newest
 // death first and keeps of each queue and reason the time of the first. What a consumer published anew instead has no deaths but
 // {kind: republish, time, arrived: whether that is when it came}, after the redrives before it; where its headers do not name its first publish the exchange of that is null,
@@ -21,10 +21,23 @@ export function stops(message) {
       keys: origin ? origin['routing-keys'] || [] : message.routing_keys || [],
       queue: '',
     });
+  const instant = (text) => (text ? Date.parse(text) : null);
+  const at = instant(message.at);
+  const sentBack = {
+    kind: 'redrive',
+    times: message.redrives,
+    job: message.redrive ?? null,
+    back: !!message.came_back,
+  };
+  // A death that was counted once is the newest of all if it has its time: what died after it was sent back died of that.
+  const newest = deaths.at(-1);
+  const since = newest?.count === 1 && at !== null && newest.time * 1000 === whole(at) ? newest : null;
+  const diedSince = message.redrives > 0 && message.came_back && !anew ? since : null;
   /** @type {number | null} */
   let before = null;
   deaths.forEach((d, i) => {
     const time = d.time ? d.time * 1000 : null;
+    if (d === diedSince) out.push(sentBack);
     if (d.reason === 'delivery_limit') out.push({ kind: 'returns', queue: d.queue, n: null, waiting: false });
     out.push({
       kind: 'death',
@@ -41,18 +54,15 @@ export function stops(message) {
     });
     before = time ?? before;
   });
-  const instant = (text) => (text ? Date.parse(text) : null);
-  const at = instant(message.at);
   const lost = message.place === 'lost';
-  if (message.redrives > 0)
-    out.push({ kind: 'redrive', times: message.redrives, job: message.redrive ?? null, back: !!message.came_back });
+  if (message.redrives > 0 && !diedSince) out.push(sentBack);
   if (anew) {
     const dated = message.at === message.lost_at ? null : at; // by its headers
     out.push({ kind: 'republish', time: instant(message.arrived_at) ?? dated, arrived: !!message.arrived_at });
   }
   if (message.returns > 0 && !lost)
     out.push({ kind: 'returns', queue: message.queue, n: message.returns, waiting: message.state === 'waiting' });
-  const since = lost ? instant(message.lost_at) : anew ? null : at;
+  const here = lost ? instant(message.lost_at) : anew ? null : at;
   out.push({
     kind: 'now',
     place: message.place,
@@ -60,8 +70,8 @@ export function stops(message) {
     state: message.state,
     exchange: message.exchange,
     keys: message.routing_keys || [],
-    time: since,
-    elapsed: since !== null && before !== null ? whole(since) - before : null,
+    time: here,
+    elapsed: here !== null && before !== null ? whole(here) - before : null,
   });
   return out;
 }

@@ -10,8 +10,10 @@ import (
 	"github.com/bartleby-mq/bartleby/internal/cli/command"
 )
 
-// showGroups shows dead letters by what they have in common.
-func showGroups(c *command.Call, filter, usual string, wanted []string) error {
+// showGroups shows dead letters by what they have in common; held is how many messages there are where all of them
+// were looked for, 0 if that says nothing. The index comes after what happens: whoever asks at once reads that it may
+// lack some.
+func showGroups(c *command.Call, filter, usual string, wanted []string, held int64) error {
 	columns, err := c.Pick(wanted, command.Same(groupColumns), usual)
 	if err != nil {
 		return err
@@ -22,9 +24,11 @@ func showGroups(c *command.Call, filter, usual string, wanted []string) error {
 	}
 	var all struct {
 		Groups  []command.Row
+		Total   int64
 		Others  int64
 		Without int64
 		Partial bool
+		Index   *api.IndexState
 	}
 	if _, err := c.Client.Do(c.Ctx, http.MethodGet, api.Path("x", "letters", c.VHost(), "groups")+"?"+query.Encode(), nil, &all); err != nil {
 		return notFound(c, err)
@@ -40,23 +44,32 @@ func showGroups(c *command.Call, filter, usual string, wanted []string) error {
 	}
 	if all.Partial {
 		fmt.Fprintln(c.Stderr, "Not all dead letters were checked")
+	} else if more := held - all.Total - all.Without; more > 0 {
+		fmt.Fprintf(c.Stderr, "%d more messages in the queue are not dead letters, or not indexed yet\n", more)
+	} else if all.Index != nil && all.Index.Behind > 0 {
+		fmt.Fprintf(c.Stderr, "About %d messages are not indexed yet\n", all.Index.Behind)
 	}
 	return nil
 }
 
 func groupMessages(c *command.Call) error {
 	c.Banner("Grouping dead letters of vhost %s by %s ...", c.VHost(), c.Options.Or("by", "reason"))
-	return showGroups(c, c.Options.Or("where", ""), "value count first last note lost", c.Args)
+	return showGroups(c, c.Options.Or("where", ""), "value count first last note lost", c.Args, 0)
 }
 
 func showDLQ(c *command.Call) error {
 	queue := c.Args[0]
 	c.Banner("Grouping dead letters of queue '%s' in vhost '%s' by %s ...", queue, c.VHost(), c.Options.Or("by", "reason"))
-	if err := needQueue(c, queue); err != nil {
+	held, err := messagesIn(c, queue)
+	if err != nil {
 		return err
 	}
-	filter := strings.TrimSpace("queue:" + quoted(queue) + " " + c.Options.Or("where", ""))
-	return showGroups(c, filter, "value count first last note", c.Args[1:])
+	where := c.Options.Or("where", "")
+	if where != "" {
+		held = 0
+	}
+	filter := strings.TrimSpace("queue:" + quoted(queue) + " " + where)
+	return showGroups(c, filter, "value count first last note", c.Args[1:], held)
 }
 
 // quoted writes a value as a filter reads it exactly.

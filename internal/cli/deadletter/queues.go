@@ -81,11 +81,18 @@ func setMark(c *command.Call, mark string) error {
 
 // needQueue fails if a queue does not exist.
 func needQueue(c *command.Call, queue string) error {
-	err := c.Client.Get(c.Ctx, nil, "queues", c.VHost(), queue)
-	if command.Status(err) == http.StatusNotFound {
-		return noMessages(c, err, queue)
-	}
+	_, err := messagesIn(c, queue)
 	return err
+}
+
+// messagesIn is how many messages a queue holds.
+func messagesIn(c *command.Call, queue string) (int64, error) {
+	var q struct{ Messages int64 }
+	err := c.Client.Get(c.Ctx, &q, "queues", c.VHost(), queue)
+	if command.Status(err) == http.StatusNotFound {
+		return 0, noMessages(c, err, queue)
+	}
+	return q.Messages, err
 }
 
 // listDeaths lists the queues in which most died, and last what died elsewhere, if anything did.

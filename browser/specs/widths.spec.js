@@ -101,6 +101,20 @@ for (const width of [1280, 1024, 390])
     },
   );
 
+for (const width of [1280, 1600])
+  world.test(
+    `the heads of figures stand above them at ${width} pixels`,
+    { viewport: { width, height: 900 } },
+    async (c) => {
+      await c.open(`/queues/%2F/${long}.dead-letters?tab=messages`);
+      await c.page.locator('tbody tr[data-index]').first().waitFor();
+      const heads = c.page.locator('thead th.end');
+      const sides = await heads.evaluateAll((all) => all.map((th) => getComputedStyle(th).textAlign));
+      assert.ok(sides.length > 1);
+      assert.deepEqual([...new Set(sides)], ['right']);
+    },
+  );
+
 world.test('the ring of the focus is whole on each tab', async (c) => {
   await c.open('/letters');
   const tabs = c.page.getByRole('tab');

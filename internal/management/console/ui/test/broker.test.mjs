@@ -265,6 +265,7 @@ test('a record of the audit log is read: what was done, to what, and where that 
     to: undefined,
   });
   assert.equal(deedOf({ action: 'PUT', object: '/api/queues/shop/orders', status: 201 }).verb, 'create');
+  assert.equal(deedOf({ action: 'PUT', object: '/api/permissions/shop/eva', status: 201 }).verb, 'grant');
   assert.equal(deedOf({ action: 'POST', object: '/api/x/redrives/%2F/3/pause', status: 204 }).verb, 'pause');
   // Tags are a text or a list, and none of them is no part of the sentence.
   const tagged = (tags) => deedOf({ action: 'PUT', object: '/api/users/ann', status: 204, detail: { tags } }).parts;

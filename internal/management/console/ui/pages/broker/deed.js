@@ -201,7 +201,8 @@ export function deedOf({ action, object, status, detail }) {
     const names = methods.includes(action) && fits(pattern, segments);
     if (!names) continue;
     const { parts = [], to, ...rest } = more ? more(names, detail || {}, new URLSearchParams(query)) : {};
-    const done = { DELETE: 'delete', PUT: status === 201 ? 'create' : 'change' }[action];
+    const made = /permissions/.test(what) ? 'grant' : 'create';
+    const done = { DELETE: 'delete', PUT: status === 201 ? made : 'change' }[action];
     const gone = action === 'DELETE' && !verb && to?.at(-1) === names.name && !/permissions|limit/.test(what);
     return {
       verb: verb || done,

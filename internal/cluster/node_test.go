@@ -38,6 +38,7 @@ type node struct {
 	down    int64
 
 	durable storage.Index // the last batch that is synced
+	machine *machine      // nil: what is proposed means nothing
 }
 
 func (n *node) instant() cluster.Instant { return cluster.Instant(n.clock / 1000) }
@@ -105,6 +106,12 @@ func (n *node) open() error {
 	n.applied, n.upTo = map[storage.Index][]byte{}, n.base.At
 	n.epoch++
 	n.node = cluster.NewNode(n.id, cluster.UsualTiming, n.instant(), n.epoch<<32, n.w.dice.Uint64)
+	if n.w.works {
+		n.machine = newMachine(n)
+		if err := n.machine.foldTo(n.base.At); err != nil {
+			return err
+		}
+	}
 	n.group, err = n.node.Open(group, n, s, n.base, 1, j.Next(group)-1)
 	return err
 }
@@ -116,7 +123,7 @@ func (n *node) ReadBatch(i storage.Index) ([]byte, error) { return n.journal.Rea
 func (n *node) crash() {
 	n.w.seen.crashes++
 	n.stopLeading()
-	n.journal, n.node, n.group = nil, nil, nil
+	n.journal, n.node, n.group, n.machine = nil, nil, nil, nil
 	n.mem.Crash()
 	if n.down = n.w.now; n.w.chance(2) {
 		n.down += n.w.dice.Int64N(3_000_000)
@@ -152,6 +159,9 @@ func (n *node) event(e *cluster.Event) {
 			w.violate("node %d applies %d after %d", n.id, e.Index, n.upTo)
 		}
 		n.upTo = e.Index
+		if n.machine != nil {
+			n.machine.committed(e.Index, e.Batch)
+		}
 		n.applied[e.Index] = e.Batch
 		if known, ok := w.ledger[e.Index]; ok && !bytes.Equal(known, e.Batch) {
 			w.violate("node %d applies another batch %d than was committed: %x, %x", n.id, e.Index, e.Batch, known)
@@ -170,8 +180,17 @@ func (n *node) event(e *cluster.Event) {
 			w.violate("nodes %d and %d lead term %d", other, n.id, e.Term)
 		}
 		w.leaders[e.Term] = n.id
+		if n.machine != nil {
+			n.machine.lead()
+		}
 	case cluster.Follows:
 		n.stopLeading()
+		if n.machine != nil { // what it has decided may be lost
+			n.machine = newMachine(n)
+			if err := n.machine.foldTo(n.upTo); err != nil {
+				w.violate("node %d: %w", n.id, err)
+			}
+		}
 	}
 }
 
@@ -287,6 +306,10 @@ func (n *node) propose() {
 	}
 	w := n.w
 	for range 1 + w.dice.IntN(3) {
+		if n.machine != nil {
+			n.machine.work()
+			continue
+		}
 		w.proposed++
 		b := binary.AppendUvarint([]byte{1}, uint64(w.proposed))
 		b = append(b, make([]byte, w.dice.IntN(400))...)

@@ -8,6 +8,7 @@ import (
 var (
 	seeds = flag.Uint64("seeds", 60, "how many lives TestSeeds simulates")
 	from  = flag.Uint64("from", 0, "the first seed")
+	hosts = flag.Uint64("hosts", 20, "how many lives TestVirtualHosts simulates")
 	steps = flag.Int("steps", 4000, "how many steps a life has before it comes to rest")
 )
 
@@ -16,13 +17,30 @@ func TestSeeds(t *testing.T) {
 	// If it fails, replicas do not agree, or a leader shows what another has decided otherwise.
 	var all sightings
 	for seed := *from; seed < *from+*seeds; seed++ {
-		w := newWorld(seed)
+		w := newWorld(seed, false)
 		if err := w.live(*steps); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		all.add(&w.seen)
 	}
 	t.Logf("%d lives: %+v", *seeds, all)
+}
+
+func TestVirtualHosts(t *testing.T) {
+	t.Parallel()
+	// If it fails, the virtual hosts of two nodes differ though their logs are the same.
+	var all sightings
+	for seed := *from; seed < *from+*hosts; seed++ {
+		w := newWorld(seed, true)
+		if err := w.live(*steps); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		all.add(&w.seen)
+	}
+	t.Logf("%d lives: %+v", *hosts, all)
+	if all.compared < int(*hosts) {
+		t.Error("too little was compared")
+	}
 }
 
 func (s *sightings) add(o *sightings) {
@@ -37,4 +55,5 @@ func (s *sightings) add(o *sightings) {
 	s.pauses += o.pauses
 	s.checkpoints += o.checkpoints
 	s.changes += o.changes
+	s.compared += o.compared
 }

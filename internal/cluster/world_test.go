@@ -30,6 +30,8 @@ type world struct {
 	cut     map[[2]cluster.NodeID]bool // from, to
 	config  cluster.Config             // at first
 	changes bool                       // of members take place
+	works   bool                       // the batches are those of virtual hosts
+	states  map[storage.Index]uint64   // of a virtual host after some batches, as the first saw it
 
 	ledger    map[storage.Index][]byte // what was committed, as whoever applied it first saw it
 	most      storage.Index            // of it
@@ -42,11 +44,12 @@ type world struct {
 
 // sightings are what a life has met: a check that never meets what it is for proves nothing.
 type sightings struct {
-	steps, crashes, leaders, leases, committed, cuts, transfers, partitions, pauses, checkpoints, changes int
+	steps, crashes, leaders, leases, committed, cuts, transfers, partitions, pauses, checkpoints, changes, compared int
 }
 
-func newWorld(seed uint64) *world {
+func newWorld(seed uint64, works bool) *world {
 	w := &world{
+		works: works, states: map[storage.Index]uint64{},
 		dice: rand.New(rand.NewPCG(seed, 7)), cut: map[[2]cluster.NodeID]bool{}, ledger: map[storage.Index][]byte{},
 		leaders: map[uint64]cluster.NodeID{}, mild: []int{2, 8, 20, 50}[seed/2%4], quiet: []int{1, 10, 100}[seed/8%3],
 	}

@@ -69,7 +69,7 @@ func suites() []suite {
 			steps: []step{
 				goTest("-run=TestSeeds|TestFullDisks|TestPortions|TestTakenBack", "./internal/sim",
 					"-args", "-seeds="+seeds, "-full=400", "-portions=150", "-lags=200"),
-				goTest("-run=TestSeeds", "./internal/cluster", "-args", "-seeds=1000"),
+				goTest("-run=TestSeeds|TestVirtualHosts", "./internal/cluster", "-args", "-seeds=1000", "-hosts=300"),
 			},
 		},
 		{

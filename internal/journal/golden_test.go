@@ -88,11 +88,14 @@ func golden(t *testing.T, file, got string) {
 
 // goldenJournal is a small journal of this format with one of everything: a rewritten segment, a closed one, one being
 // written, one ahead, a spare, a checkpoint, a log of pages, a dropped log, a mark of what is safe. It is left as by a
-// crash.
-func goldenJournal(t *testing.T) *vfs.Mem {
+// crash. Cuts: it is of format 3, and batches of two segments are replaced.
+func goldenJournal(t *testing.T, cuts bool) *vfs.Mem {
 	t.Helper()
 	fs := vfs.NewMem(1)
 	j := mustOpen(t, fs, Options{Entropy: 7, SegmentBytes: 64 << 10, ReserveBytes: -1})
+	if cuts {
+		must(t, j.AllowCuts())
+	}
 	write(t, j, 0, 1, 2, 3)
 	write(t, j, 5000, 1)
 	write(t, j, 100, 2)
@@ -107,12 +110,21 @@ func goldenJournal(t *testing.T) *vfs.Mem {
 	endSegment(t, j)
 	rewrite(t, j, 0.5, goldenPieces...)
 	write(t, j, 200, 1)
+	if cuts {
+		must(t, put(j, []Batch{
+			{Log: 2, Index: 3, Data: data(2, 3+replacing, 300), Cuts: true},
+			{Log: 1, Index: 4, Data: data(1, 4+replacing, 300), Cuts: true},
+		}))
+	}
 	prepare(t, j)
 	must(t, j.Sync())
 	must(t, j.MarkSafe())
 	must(t, j.release())
 	return fs
 }
+
+// replacing is what is added to the index of a batch for the data of one that takes its place.
+const replacing = 1 << 40
 
 // goldenPieces are what the rewritten segment keeps.
 var goldenPieces = []storage.Ref{
@@ -166,14 +178,16 @@ func kept(t *testing.T, dir string) *vfs.Mem {
 func TestGoldenDirectoryIsWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	// A new version would write what no page of docs/format draws, under the old number.
-	made := contents(t, goldenJournal(t))
-	for name, p := range made {
-		golden(t, "testdata/format-2/"+name, p)
-	}
-	files, err := os.ReadDir("testdata/format-2")
-	must(t, err)
-	if len(files) != len(made) {
-		t.Errorf("%d files are kept, %d are made", len(files), len(made))
+	for dir, cuts := range map[string]bool{"testdata/format-2": false, "testdata/format-3": true} {
+		made := contents(t, goldenJournal(t, cuts))
+		for name, p := range made {
+			golden(t, dir+"/"+name, p)
+		}
+		files, err := os.ReadDir(dir)
+		must(t, err)
+		if len(files) != len(made) {
+			t.Errorf("%s: %d files are kept, %d are made", dir, len(files), len(made))
+		}
 	}
 }
 
@@ -184,6 +198,7 @@ func TestGoldenDirectoriesStayReadable(t *testing.T) {
 		log   storage.LogID
 		index storage.Index
 		n     int
+		more  storage.Index // to the index, for its data
 	}
 	for _, c := range []struct {
 		dir     string
@@ -192,8 +207,12 @@ func TestGoldenDirectoriesStayReadable(t *testing.T) {
 		batches []batch
 		pieces  []storage.Ref
 	}{
-		{"testdata/format-1", 1, "state of log 1 after batch 1", []batch{{1, 1, 0}, {1, 2, 5000}, {1, 3, 700}, {2, 1, 0}, {2, 2, 100}, {2, 3, 700}}, nil},
-		{"testdata/format-2", 2, "state of log 1 after batch 2", []batch{{1, 3, 700}, {1, 4, 200}, {2, 3, 700}}, goldenPieces},
+		{"testdata/format-1", 1, "state of log 1 after batch 1", []batch{{1, 1, 0, 0}, {1, 2, 5000, 0}, {1, 3, 700, 0}, {2, 1, 0, 0}, {2, 2, 100, 0}, {2, 3, 700, 0}}, nil},
+		{"testdata/format-2", 2, "state of log 1 after batch 2", []batch{{1, 3, 700, 0}, {1, 4, 200, 0}, {2, 3, 700, 0}}, goldenPieces},
+		{
+			"testdata/format-3", 2, "state of log 1 after batch 2",
+			[]batch{{1, 3, 700, 0}, {1, 4, 300, replacing}, {2, 3, 300, replacing}}, goldenPieces,
+		},
 	} {
 		fs := kept(t, c.dir)
 		for range 2 { // the second time as this version leaves it
@@ -203,7 +222,7 @@ func TestGoldenDirectoriesStayReadable(t *testing.T) {
 			}
 			for _, b := range c.batches {
 				p, err := j.ReadBatch(nil, b.log, b.index)
-				if err != nil || !bytes.Equal(p, data(b.log, b.index, b.n)) {
+				if err != nil || !bytes.Equal(p, data(b.log, b.index+b.more, b.n)) {
 					t.Fatalf("%s: log %d, index %d: %v", c.dir, b.log, b.index, err)
 				}
 			}

@@ -47,13 +47,15 @@ func (f *findings) deadLetters(i int, q *vhost.SnapshotQueue) {
 	if !w.set {
 		return
 	}
-	dlx := Param{"dlx", set.DeadLetterExchange}
-	if w.missing {
-		params := []Param{dlx, f.fate(set)}
+	add := func(s Severity, code string, params ...Param) {
+		params = append([]Param{{"dlx", set.DeadLetterExchange}}, params...)
 		if f.dlxByPolicy(q) {
 			params = append(params, Param{"policy", q.Policy})
 		}
-		f.add(Error, "missing_dlx", "queue", q.Name, params...)
+		f.add(s, code, "queue", q.Name, params...)
+	}
+	if w.missing {
+		add(Error, "missing_dlx", f.fate(set))
 		return
 	}
 	var lost, all []string
@@ -69,18 +71,18 @@ func (f *findings) deadLetters(i int, q *vhost.SnapshotQueue) {
 	}
 	switch {
 	case !leads && w.own:
-		f.add(Error, "no_binding_own_keys", "queue", q.Name, dlx, Param{"keys", named(all)}, f.fate(set))
+		add(Error, "no_binding_own_keys", Param{"keys", named(all)}, f.fate(set))
 	case !leads:
-		f.add(Error, "no_binding", "queue", q.Name, dlx, Param{"key", set.DeadLetterRoutingKey}, f.fate(set))
+		add(Error, "no_binding", Param{"key", set.DeadLetterRoutingKey}, f.fate(set))
 	case lost != nil:
-		f.add(Warning, "some_keys_unbound", "queue", q.Name, dlx, Param{"keys", named(lost)}, f.fate(set))
+		add(Warning, "some_keys_unbound", Param{"keys", named(lost)}, f.fate(set))
 	}
 	x := f.exchange(set.DeadLetterExchange)
 	if q.Durable && !x.Durable {
-		f.add(Warning, "dlx_not_durable", "queue", q.Name, dlx)
+		add(Warning, "dlx_not_durable")
 	}
 	if x.AutoDelete {
-		f.add(Warning, "dlx_auto_delete", "queue", q.Name, dlx)
+		add(Warning, "dlx_auto_delete")
 	}
 }
 

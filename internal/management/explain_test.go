@@ -133,6 +133,13 @@ func TestDryRun(t *testing.T) {
 			t.Errorf("dead letters to %s: %q", name, r.Warnings)
 		}
 	}
+	d.want(201, "PUT", "/api/queues/%2F/own", `{"durable":true,"arguments":{"x-dead-letter-exchange":"dlx"}}`)
+	r, _ = trial("PUT", "policies/%2F/n", `{"pattern":"^own","definition":{"dead-letter-exchange":"nope"}}`)
+	const keeps = "queue 'own' keeps its dead-letter exchange 'dlx': its argument overrides the policy"
+	if len(r.Warnings) != 1 || r.Warnings[0] != keeps {
+		t.Errorf("a queue with an exchange of its own: %q", r.Warnings)
+	}
+	d.want(204, "DELETE", "/api/queues/%2F/own", "")
 	d.want(201, "PUT", "/api/queues/%2F/stepped", `{"durable":true,"arguments":{"x-queue-type":"quorum",
 		"x-delayed-retry-type":"all","x-delayed-retry-steps":"6m"}}`)
 	r, _ = trial("PUT", "policies/%2F/n", `{"pattern":"^stepped","definition":{"delayed-retry-min":1000}}`)

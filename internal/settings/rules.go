@@ -119,9 +119,10 @@ type PolicyDryRun struct {
 	Before, After string // the policy of that kind that is in force
 	Changes       []Change
 	Drops         Drops
-	DeadLetters   bool // what is dropped there would be dead-lettered: the queue would have a dead-letter exchange
-	KeyAlone      bool // the queue would have the policy's dead-letter routing key, and no dead-letter exchange
-	StepsAlone    bool // what changes about delayed retries has no effect: the queue has delayed-retry-steps
+	DeadLetters   bool   // what is dropped there would be dead-lettered: the queue would have a dead-letter exchange
+	KeyAlone      bool   // the queue would have the policy's dead-letter routing key, and no dead-letter exchange
+	KeepsDLX      string // the dead-letter exchange of an argument, which overrides that of the policy
+	StepsAlone    bool   // what changes about delayed retries has no effect: the queue has delayed-retry-steps
 }
 
 // Drops is how many ready messages would be dropped at once. A new TTL drops none: it is for those that arrive later.
@@ -212,6 +213,9 @@ func (r *Rules) dryRun(next *Rules, p *Policy, s *Subject) (t PolicyDryRun, conc
 	t.Drops = dropsOf(s, &to)
 	t.DeadLetters = to.HasDLX
 	t.KeyAlone = t.After == p.Name && e.keyAlone(&to)
+	if dlx, sets := p.Definition.Get("dead-letter-exchange"); sets && t.After == p.Name && to.DeadLetterExchange != dlx.Str {
+		t.KeepsDLX = to.DeadLetterExchange
+	}
 	t.StepsAlone = len(to.RetrySteps) > 0 && slices.ContainsFunc(t.Changes, func(c Change) bool {
 		return c.Name == "delayed-retry-min" || c.Name == "delayed-retry-max" || c.Name == "delayed-retry-backoff"
 	})

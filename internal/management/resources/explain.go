@@ -193,7 +193,7 @@ func try(r *web.Request, p *vhost.Policy, clear bool) (web.Answer, error) {
 			shown.Changed++
 		}
 	}
-	if astray != "" {
+	if astray != "" && (shown.Matched == 0 || slices.ContainsFunc(trials, usesDLX)) {
 		shown.Warnings = append(shown.Warnings, astray)
 	}
 	shown.Warnings = append(shown.Warnings, warnings(trials, p, own)...)
@@ -259,6 +259,9 @@ func leadsNowhere(v vhost.Reader, p *vhost.Policy) string {
 	return fmt.Sprintf("exchange '%s' has no bindings: until it has some, dead letters %s", dlx.Str, fate)
 }
 
+// usesDLX reports whether a queue would have the dead-letter exchange of the policy.
+func usesDLX(t settings.PolicyDryRun) bool { return t.Matches && !t.Exchange && t.KeepsDLX == "" }
+
 // warningsMax bounds how many of a kind are told.
 const warningsMax = 5
 
@@ -269,12 +272,16 @@ func warnings(trials []settings.PolicyDryRun, p *vhost.Policy, own []string) []s
 	for _, name := range own {
 		isGrave[name] = true
 	}
-	var loops, alone, steps, drops []string
+	var loops, keep, alone, steps, drops []string
 	for i := range trials {
 		t := &trials[i]
 		if t.Matches && !t.Exchange && t.After == p.Name && isGrave[t.Name] {
 			loops = append(loops, fmt.Sprintf("policy '%s' matches queue '%s', which receives its dead letters: "+
 				"messages that die there return there; change the pattern to exclude it", p.Name, t.Name))
+		}
+		if t.KeepsDLX != "" {
+			keep = append(keep, fmt.Sprintf("queue '%s' keeps its dead-letter exchange '%s': its argument overrides the policy",
+				t.Name, t.KeepsDLX))
 		}
 		if t.KeyAlone {
 			alone = append(alone, fmt.Sprintf("queue '%s' has a dead-letter routing key and no dead-letter exchange: "+
@@ -294,7 +301,7 @@ func warnings(trials []settings.PolicyDryRun, p *vhost.Policy, own []string) []s
 				"immediately", t.Name, d.Messages))
 		}
 	}
-	return slices.Concat(few(loops), few(alone), few(steps), few(drops))
+	return slices.Concat(few(loops), few(keep), few(alone), few(steps), few(drops))
 }
 
 // few are the first of some warnings, and how many more there are.

@@ -291,10 +291,12 @@ export function Layers() {
     <${Toasts} /><p class="hidden" id="announced" role="status">${announced.value}</p>`;
 }
 
-// Toasts are in the dialog on top, if there is one: what is outside of it is dimmed, and not read to anybody.
+// Toasts are in the dialog on top, if there is one: what is outside of it is dimmed, and not read to anybody. What was done before the
+// dialog was opened has nothing to do with it.
 function Toasts({ on }) {
+  const here = on === top() ? toasts.value.filter((x) => !on || x.id > on || x.kind === 'bad') : [];
   return html`<div class="toasts" role="status" aria-live="polite">
-      ${(on === top() ? toasts.value : []).map(
+      ${here.map(
         ({ id, text, kind, action }) => html`<div key=${id} class=${`toast ${kind}`}>
         <${Icon} name=${kind === 'good' ? 'check' : 'warning'} /><div><span>${text}</span> ${
           action &&

@@ -123,6 +123,9 @@ function Editor({ operator, vhost, known, query }) {
   });
   useDraft([f, text, wrong], known ? ['vhost'] : []);
   const trial = useTrial({ ...f, operator, definition: wrong ? null : read.value, there: suggested.length });
+  // Queues with an argument of their own do not use it: the broker says whether any would.
+  const lost =
+    missing && (!trial.trial || trial.trial.warnings.some((w) => w.startsWith(`exchange '${missing}' does not`)));
   const makeExchange = async () => {
     if (await newExchange({ vhost: f.vhost, name: missing, type: 'fanout' })) exchanges.refresh();
   };
@@ -161,7 +164,7 @@ function Editor({ operator, vhost, known, query }) {
         }),
       ))
     ) {
-      if (missing) toast(t('policies.saved_missing', { name: f.name, exchange: missing }), 'note');
+      if (lost) toast(t('policies.saved_missing', { name: f.name, exchange: missing }), 'note');
       else toast(t('policies.saved', { name: f.name }));
       letGo();
       leave(true);
@@ -213,7 +216,7 @@ function Editor({ operator, vhost, known, query }) {
     </form>
     <div class="stack">
       <section class="card"><h2>${t('trial.title')}</h2><${Trial} vhost=${f.vhost} of=${{ ...trial, wrong }} />
-        ${missing && !missing.startsWith('amq.') && html`<p class="buttons"><${Action} lacks=${rightsIn(f.vhost).exchange('configure', missing)} onClick=${makeExchange}><${Icon} name="plus" /> ${t('policies.create_exchange', { name: missing })}</${Action}></p>`}</section>
+        ${lost && !missing.startsWith('amq.') && html`<p class="buttons"><${Action} lacks=${rightsIn(f.vhost).exchange('configure', missing)} onClick=${makeExchange}><${Icon} name="plus" /> ${t('policies.create_exchange', { name: missing })}</${Action}></p>`}</section>
       <section class="card"><h2>${t('policies.elsewhere')}</h2><${Codes} label=${t('policies.elsewhere')} of=${policyCodes(here(), { ...f, operator, priority: f.priority ?? 0, name: f.name || 'policy', definition: read.value || {} })} /></section>
     </div></div>`;
 }

@@ -57,6 +57,7 @@ export const find = finder([
     "queue '{queue}' has a dead-letter routing key and no dead-letter exchange: the key has no effect",
     'said.key_alone',
   ],
+  ["queue '{queue}' keeps its dead-letter exchange '{name}': its argument overrides the policy", 'said.keeps_dlx'],
   [
     "queue '{queue}' has delayed-retry-steps: delayed-retry-min, delayed-retry-max and delayed-retry-backoff have no effect",
     'said.steps_alone',

@@ -97,7 +97,7 @@ function Edit({ close, message: l }) {
       if (!dry) {
         const queues = answer.queues.join(t('frame.comma'));
         toast(
-          html`<span>${keep ? t('resend.sent_kept') : t('resend.sent')}</span> ${queues && html`<span>${t('resend.reached', { queues })}</span>`}`,
+          html`<span>${queues ? t('resend.reached', { queues }) : t('resend.done')}</span> <span>${keep ? t('resend.sent_kept') : t('resend.sent')}</span>`,
         );
         close(keep ? 'kept' : 'moved');
         return;

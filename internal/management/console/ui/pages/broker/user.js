@@ -75,7 +75,7 @@ export function render({ params: { name } }) {
 
 // Tester says whether the user may do something, and which right decides.
 function Tester({ permissions, topics }) {
-  const [f, set] = useState({ vhost: oneVHost.value, deed: 'publish', queue: 'orders', exchange: 'dlx', key: '' });
+  const [f, set] = useState({ vhost: oneVHost.value, deed: 'publish', queue: '', exchange: '', key: '' });
   const put = (name) => (v) => set({ ...f, [name]: v });
   const p = permissions.find((x) => x.vhost === f.vhost);
   const asks = needs(f.deed, '\u0001', '\u0002');

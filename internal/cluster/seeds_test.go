@@ -15,32 +15,29 @@ var (
 func TestSeeds(t *testing.T) {
 	t.Parallel()
 	// If it fails, replicas do not agree, or a leader shows what another has decided otherwise.
-	var all sightings
-	for seed := *from; seed < *from+*seeds; seed++ {
-		w := newWorld(seed, false)
-		if err := w.live(*steps); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		all.add(&w.seen)
-	}
-	t.Logf("%d lives: %+v", *seeds, all)
+	simulate(t, *seeds, false)
 }
 
 func TestVirtualHosts(t *testing.T) {
 	t.Parallel()
 	// If it fails, the virtual hosts of two nodes differ though their logs are the same.
-	var all sightings
-	for seed := *from; seed < *from+*hosts; seed++ {
-		w := newWorld(seed, true)
+	if all := simulate(t, *hosts, true); all.compared < int(*hosts) {
+		t.Errorf("%d states were compared: too few", all.compared)
+	}
+}
+
+// simulate lives so many lives. Works: their batches are those of virtual hosts.
+func simulate(t *testing.T, lives uint64, works bool) (all sightings) {
+	t.Helper()
+	for seed := *from; seed < *from+lives; seed++ {
+		w := newWorld(seed, works)
 		if err := w.live(*steps); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		all.add(&w.seen)
 	}
-	t.Logf("%d lives: %+v", *hosts, all)
-	if all.compared < int(*hosts) {
-		t.Error("too little was compared")
-	}
+	t.Logf("%d lives: %+v", lives, all)
+	return all
 }
 
 func (s *sightings) add(o *sightings) {

@@ -33,7 +33,6 @@ type Group struct {
 	leads   bool          // a batch of the own term is applied: the machine may decide
 	last    storage.Index // of the log, while it is leading
 	lease   Lease         // of term
-	given   bool          // another member was asked to take over in this term
 
 	supported  NodeID  // whose leadership was acknowledged last, within the promise that this node has given
 	heardAt    Instant // when the leader was heard of last
@@ -48,7 +47,7 @@ var (
 	ErrConfig = errors.New("the members cannot be changed in this way now")
 )
 
-// Limits of one message to another member, of what is under way to one, and of what is applied at once, in bytes.
+// Limits of one message to another member, in bytes, and of what is under way to one, in bytes and messages.
 const (
 	messageBytes  = 1 << 20
 	inflightBytes = 16 << 20
@@ -87,7 +86,7 @@ func (g *Group) ID() GroupID { return g.id }
 func (g *Group) Term() uint64 { return g.term }
 
 // Leads reports whether the replica leads, and its machine may decide.
-func (g *Group) Leads() bool { return g.leads && !g.given }
+func (g *Group) Leads() bool { return g.leads && !g.lease.given }
 
 // Next is the index that the next Propose gives, or Change, while the replica leads.
 func (g *Group) Next() storage.Index { return g.last + 1 }
@@ -177,7 +176,6 @@ func (g *Group) Transfer(to MemberID) error {
 	if !g.Leads() || to == g.self || g.config.NodeOf(to) == 0 {
 		return ErrNotLeader
 	}
-	g.given = true
 	g.lease.Give()
 	g.guard(func() error {
 		g.raft.TransferLeader(uint64(to))
@@ -205,7 +203,7 @@ func (g *Group) tick() {
 	}
 	g.guard(func() error {
 		g.raft.Tick()
-		if g.given && g.raft.BasicStatus().LeadTransferee == raft.None { // nobody has taken over in time
+		if g.lease.given && g.raft.BasicStatus().LeadTransferee == raft.None { // nobody has taken over in time
 			return g.stepDown()
 		}
 		return nil

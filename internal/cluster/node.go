@@ -122,7 +122,7 @@ func (n *Node) ask() {
 	for _, id := range slices.Sorted(maps.Keys(others)) {
 		if n.now >= n.peers[id] {
 			n.peers[id] = n.now + pingEvery
-			n.out.Frames = append(n.out.Frames, Frame{From: n.id, To: id, Sent: n.now, Heard: n.support.session(id, n.now)})
+			n.out.Frames = append(n.out.Frames, Frame{To: id, Sent: n.now, Heard: n.support.session(id, n.now)})
 		}
 	}
 }
@@ -156,7 +156,7 @@ func (n *Node) Receive(f Frame) {
 		if begins {
 			n.lapsed(f.From)
 		}
-		n.out.Frames = append(n.out.Frames, Frame{From: n.id, To: f.From, Answer: true, Sent: renewed, Session: session})
+		n.out.Frames = append(n.out.Frames, Frame{To: f.From, Answer: true, Sent: renewed, Session: session})
 	}
 }
 

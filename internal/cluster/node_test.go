@@ -122,15 +122,13 @@ func (n *node) ReadBatch(i storage.Index) ([]byte, error) { return n.journal.Rea
 // crash ends the process, and what was not synced may be lost.
 func (n *node) crash() {
 	n.w.seen.crashes++
-	n.stopLeading()
+	n.leads = 0
 	n.journal, n.node, n.group, n.machine = nil, nil, nil, nil
 	n.mem.Crash()
 	if n.down = n.w.now; n.w.chance(2) {
 		n.down += n.w.dice.Int64N(3_000_000)
 	}
 }
-
-func (n *node) stopLeading() { n.leads = 0 }
 
 // runs reports whether the process does anything now.
 func (n *node) runs() bool { return n.node != nil && !n.gone && n.w.now >= n.paused }
@@ -184,7 +182,7 @@ func (n *node) event(e *cluster.Event) {
 			n.machine.lead()
 		}
 	case cluster.Follows:
-		n.stopLeading()
+		n.leads = 0
 		if n.machine != nil { // what it has decided may be lost
 			n.machine = newMachine(n)
 			if err := n.machine.foldTo(n.upTo); err != nil {

@@ -73,7 +73,7 @@ func (g *Group) roles(rd *raft.Ready, out *Output) error {
 		g.follow(out)
 	}
 	if g.term = s.GetTerm(); leading && !g.leading {
-		g.leading, g.lease, g.given, g.supported = true, Lease{}, false, 0
+		g.leading, g.lease, g.supported = true, Lease{}, 0
 		g.last = 0
 	}
 	if n := len(rd.Entries); g.leading && n > 0 {
@@ -93,7 +93,7 @@ func (g *Group) follow(out *Output) {
 	if g.leads {
 		out.Events = append(out.Events, Event{Kind: Follows, Group: g})
 	}
-	g.leading, g.leads, g.given = false, false, false
+	g.leading, g.leads = false, false
 }
 
 // give gives out one message of Raft.

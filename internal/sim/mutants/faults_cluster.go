@@ -85,10 +85,9 @@ func faultsOfCluster() []fault {
 		{ // asks another member to take over, and goes on
 			name: "cluster: keep the lease in a transfer",
 			edits: []edit{{
-				file: clusterDir + "group.go",
-				at: `	g.given = true
-	g.lease.Give()`,
-				instead: `	if !isPlanted(FAULT) { g.given = true; g.lease.Give() }`,
+				file:    clusterDir + "group.go",
+				at:      `	g.lease.Give()`,
+				instead: `	if !isPlanted(FAULT) { g.lease.Give() }`,
 			}},
 			checks: []check{lives("lease", 0, 2000)},
 		},

@@ -44,10 +44,10 @@ func giveUp(states []machineState) {
 // replaced: no time at all, where a log is this node's alone.
 const settlePatience, settlePause = 5 * time.Second, time.Millisecond
 
-// settles waits until asked answers true, and reports whether it did in time.
-func settles(asked func() bool) bool {
-	for began := time.Now(); !asked(); time.Sleep(settlePause) {
-		if time.Since(began) > settlePatience {
+// settles waits until asked answers true, and reports whether it did before the end.
+func settles(asked func() bool, end time.Time) bool {
+	for ; !asked(); time.Sleep(settlePause) {
+		if time.Now().After(end) {
 			return false
 		}
 	}
@@ -57,8 +57,9 @@ func settles(asked func() bool) bool {
 // settledOf gives up the checkpoints of logs whose batches may still be replaced by others: what they have ended is
 // needed again then.
 func settledOf(states []machineState) (settled []machineState) {
+	end := time.Now().Add(settlePatience)
 	for _, st := range states {
-		if settles(st.settled) {
+		if settles(st.settled, end) {
 			settled = append(settled, st)
 		} else {
 			giveUp([]machineState{st})

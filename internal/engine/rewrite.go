@@ -117,8 +117,9 @@ func (e *Engine) rewriteOne(w *journal.Rewriting) (gone int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	end := time.Now().Add(settlePatience)
 	for r, at := range marked {
-		if !settles(func() bool { return r.log.Settled(at) }) {
+		if !settles(func() bool { return r.log.Settled(at) }, end) {
 			return 0, fmt.Errorf("vhost '%s': what has ended is not safe yet", r.name)
 		}
 	}

@@ -46,7 +46,7 @@ func filled(queues, rounds int) *Sampler {
 // empty is a sampler that begins.
 func empty() *Sampler {
 	s := &Sampler{}
-	s.mu.ledgers = map[uint32]*ledger{}
+	s.mu.ledgers, s.mu.same = map[uint32]*ledger{}, map[uint32]unchanged{}
 	return s
 }
 

@@ -101,7 +101,7 @@ func NewSampler(e *engine.Engine, roster Roster, keeps bool, log *slog.Logger) *
 	ended := make(chan struct{})
 	s.ended, s.quit = ended, sync.OnceFunc(func() { close(ended) })
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.mu.ledgers = map[uint32]*ledger{}
+	s.mu.ledgers, s.mu.same = map[uint32]*ledger{}, map[uint32]unchanged{}
 	now := time.Now()
 	s.restore(now.UnixMilli())
 	s.Read(now)
@@ -212,9 +212,6 @@ func (s *Sampler) reading(h *accounts.VHost) (*hostReading, error) {
 	defer s.mu.Unlock()
 	delete(s.mu.same, h.LogID)
 	if err == nil && now != 0 && len(r.all) <= unchangedQueues {
-		if s.mu.same == nil {
-			s.mu.same = map[uint32]unchanged{}
-		}
 		s.mu.same[h.LogID] = unchanged{now, r}
 	}
 	return r, err
